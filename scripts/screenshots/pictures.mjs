@@ -20,7 +20,8 @@ export function pagesOf(order) {
     job: { hash: `job?tube=order.unpaid&key=${order}`, shows: 'Not due yet' },
     retrying: { hash: 'job?tube=stock.sync&key=tea', shows: 'the warehouse answered 503' },
     history: { hash: 'history', shows: 'Run lateness' },
-    cluster: { hash: 'cluster', shows: 'backup.nightly' },
+    series: { hash: 'series', shows: 'backup.nightly' },
+    cluster: { hash: 'cluster', shows: 'Connections' },
     acts: { hash: 'acts', shows: 'mail.welcome' },
   };
 }

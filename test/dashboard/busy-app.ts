@@ -20,6 +20,7 @@ export const PAGES = [
   { hash: `job?tube=${ORDERS}&key=order-42`, en: 'Not due yet', zh: '尚未到期' },
   { hash: 'search?q=order-42', en: 'State', zh: '状态' },
   { hash: 'history', en: 'Jobs added', zh: '新增任务' },
+  { hash: 'series', en: 'Series', zh: '周期任务' },
   { hash: 'cluster', en: 'Connections', zh: '连接数' },
   { hash: 'acts', en: 'Pause', zh: '暂停' },
 ] as const;

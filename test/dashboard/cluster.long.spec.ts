@@ -212,7 +212,7 @@ it('says which process repairs automatically, and how much is left', async () =>
 it('triggers a series now', async () => {
   const reports = new Reports();
   const app = await start({ providers: [{ provide: Reports, useValue: reports }] });
-  const { page } = await browser.open(app.at('cluster'));
+  const { page } = await browser.open(app.at('series'));
   const series = page.getByRole('main').getByRole('region', { name: 'Series' });
   await series.getByText('0 3 * * *').waitFor();
   await series.getByRole('button', { name: /^Trigger now/ }).click();
@@ -224,7 +224,7 @@ it('skips the next run of a series, after saying when it will run instead', asyn
   const app = await start({ providers: [{ provide: Reports, useValue: reports }] });
   const dueAt = async () => (await app.inspector.series())[0]!.next!.getTime();
   const before = await dueAt();
-  const { page } = await browser.open(app.at('cluster'));
+  const { page } = await browser.open(app.at('series'));
   const series = page.getByRole('main').getByRole('region', { name: 'Series' });
   await series.getByRole('button', { name: /^Skip next run/ }).click();
   const dialog = page.getByRole('dialog', { name: 'Skip the next run of report.nightly?' });

@@ -5,8 +5,8 @@ import { DelayedHandler, DqSeries, Recurring, type DelayedJob } from 'nest-dq';
 import type { SeriesView } from 'nest-dq/operate';
 import type { ClusterInspector } from 'nest-dq/src/operate/inspector.js';
 import { eventually } from 'test-servers';
-import { browserSuite } from './browser.js';
-import { dashboardApps } from './dashboard-app.js';
+import { browserSuite, openSettings } from './browser.js';
+import { dashboardApps, ORDERS } from './dashboard-app.js';
 
 const browser = browserSuite();
 const start = dashboardApps();
@@ -36,18 +36,33 @@ class Slow {
 
 it('puts a cron expression into words, in the language of the page, and leaves a calendar as it is', async () => {
   const app = await start({ providers: [Reports] });
-  const { page } = await browser.open(app.at('cluster'));
+  const { page } = await browser.open(app.at('series'));
   const series = page.getByRole('main').getByRole('region', { name: 'Series' });
   await series.getByText('At 03:00, every day (Europe/Berlin)').waitFor();
   await series.getByText('0 3 * * * Europe/Berlin').waitFor();
   await series.getByText('calendar first workday').waitFor();
+  await openSettings(page);
   await page.getByLabel('Language').selectOption('zh');
   await page.getByText('在03:00，每天（Europe/Berlin）').waitFor();
 });
 
-it('shows when a series ran last, how that ended, how long it took, and where', async () => {
+it('are on a page of their own, to which the cluster leads, and on the page of their tube', async () => {
   const app = await start({ providers: [Reports] });
   const { page } = await browser.open(app.at('cluster'));
+  await page.getByRole('main').getByRole('link', { name: 'Series' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Series' }).waitFor();
+  await page.goto(app.at('tubes/report.nightly'));
+  const series = page.getByRole('main').getByRole('region', { name: 'Series' });
+  await series.getByText('0 3 * * * Europe/Berlin').waitFor();
+  expect(await series.getByRole('row').count()).toBe(2);
+  await page.goto(app.at(`tubes/${ORDERS}`));
+  await page.getByRole('region', { name: 'Job counts' }).waitFor();
+  await series.waitFor({ state: 'detached' });
+});
+
+it('shows when a series ran last, how that ended, how long it took, and where', async () => {
+  const app = await start({ providers: [Reports] });
+  const { page } = await browser.open(app.at('series'));
   const series = page.getByRole('main').getByRole('region', { name: 'Series' });
   const row = series.getByRole('row').filter({ hasText: 'report.nightly' });
   await row.getByRole('button', { name: /^Trigger now/ }).click();
@@ -63,7 +78,7 @@ it('lists series made at run time, finds them by the beginning of a name, skips 
   const app = await start({ providers: [Reports] });
   const plan = { tube: 'digest', cron: '0 8 * * *', payload: { secret: 'xyzzy' } };
   for (const name of ['acme:digest', 'acme:other', 'beta:digest']) await app.get(DqSeries).upsert(name, plan);
-  const { page } = await browser.open(app.at('cluster'));
+  const { page } = await browser.open(app.at('series'));
   const series = page.getByRole('region', { name: 'Series made at run time' });
   await series.getByText('3 in total').waitFor();
   await series.getByRole('searchbox', { name: 'Name begins with' }).fill('acme:');
@@ -96,7 +111,7 @@ it('says which series did not run, in the status bar, among the problems, and in
   };
   const inspector = app.inspector as ClusterInspector;
   inspector.series = inspector.seriesStates = async () => [missed];
-  const { page } = await browser.open(app.at('cluster'));
+  const { page } = await browser.open(app.at('series'));
   const series = page.getByRole('main').getByRole('region', { name: 'Series' });
   await series.getByText(/^should have run 12m/).waitFor();
   await page.getByRole('status').filter({ hasText: 'Series did not run: report.nightly' }).waitFor();

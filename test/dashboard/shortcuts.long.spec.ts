@@ -23,6 +23,7 @@ it('g and a letter lead to a page, and ? shows all shortcuts', async () => {
     ['u', 'Tubes'],
     ['w', 'Waiting jobs'],
     ['d', 'Dead letters'],
+    ['s', 'Series'],
     ['c', 'Cluster'],
   ] as const) {
     await page.keyboard.press('g');

@@ -100,10 +100,19 @@ it('shows the rate of each tube, and how late its runs began within two days', a
   await row(ORDERS).getByRole('img', { name: 'Run lateness' }).waitFor();
   const heads = await table.getByRole('columnheader').allTextContents();
   const textOf = (tube: string, head: string) => cell(tube, heads.indexOf(head)).textContent();
-  expect(await textOf(ORDERS, 'Runs/min')).toMatch(/^(< 1|[123])$/);
-  expect(await textOf(ORDERS, 'p50 lateness')).toMatch(/^≤ /);
-  expect(await textOf(ORDERS, 'p99 lateness')).toMatch(/^≤ /);
-  expect(await textOf('mail.later', 'p99 lateness')).toBe('–');
+  const [rate, half, most] = [
+    'Runs/min (15\u00a0min)',
+    'p50 late (2\u00a0days)',
+    'p99 late (2\u00a0days)',
+  ] as const;
+  expect(await textOf(ORDERS, rate)).toMatch(/^(< 1|[123])$/);
+  expect(await textOf(ORDERS, half)).toMatch(/^≤ /);
+  expect(await textOf(ORDERS, most)).toMatch(/^≤ /);
+  expect(await textOf('mail.later', most)).toBe('–');
+  const late = await textOf(ORDERS, most);
+  await row(ORDERS).getByRole('link', { name: ORDERS }).click();
+  const figures = page.getByRole('region', { name: 'Job counts' }).locator('dl > div');
+  await figures.filter({ hasText: most }).getByText(late!, { exact: true }).waitFor();
 }, 60_000);
 
 it('shows a tube from the live state, and does not ask for what it has', async () => {

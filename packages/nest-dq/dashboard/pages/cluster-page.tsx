@@ -4,28 +4,29 @@ import { Facts } from '../parts/facts.js';
 import { AsOf, Old } from '../parts/old.js';
 import { Table } from '../parts/table.js';
 import { live } from '../state/live.js';
+import { hashOf } from '../state/route.js';
 import { wordsOf } from '../status/entry-words.js';
 import { entries, Line } from '../status/status-bar.js';
 import { t } from '../words/language.js';
 import { bytes, duration } from '../words/say.js';
 import { Nodes } from './nodes.js';
 import { Processes } from './processes.js';
-import { PlannedSeriesList, SeriesList } from './series-list.js';
 
-/** Nodes, ledger, processes and series, and whether all is well. */
+/** Nodes, ledger and processes, and whether all is well. */
 export function ClusterPage() {
   const state = live.value;
   if (!state) return <p class="faint">{t('loading')}</p>;
   const { asOf } = state;
   return (
     <>
-      <h1>{t('nav.cluster')}</h1>
+      <div class="title">
+        <h1>{t('nav.cluster')}</h1>
+        <a href={hashOf(['series'])}>{t('series')}</a>
+      </div>
       {state.health && <Health health={state.health} />}
       {state.nodes && <Nodes nodes={state.nodes} asOf={asOf.nodes} />}
       {state.ledger && <Ledger ledger={state.ledger} asOf={asOf.ledger} />}
       {state.processes && <Processes processes={state.processes} asOf={asOf.processes} />}
-      <SeriesList />
-      <PlannedSeriesList />
     </>
   );
 }

@@ -8,6 +8,8 @@ export { JobPage } from './job-page.js';
 export { KafkaPage } from './kafka-page.js';
 export { RunningPage } from './running-page.js';
 export { SearchPage } from './search-page.js';
+export { TubeSeries } from './series-list.js';
+export { SeriesPage } from './series-page.js';
 export { WaitingPage } from './waiting-page.js';
 export { askResume } from '../acts/resume-dialog.js';
 export { askSpread } from '../acts/spread-dialog.js';

@@ -55,6 +55,12 @@ export const PAGES: readonly PageEntry[] = [
     Page: onDemand(async () => (await onDemandPages()).HistoryPage),
   },
   {
+    path: 'series',
+    key: 's',
+    title: 'series',
+    Page: onDemand(async () => (await onDemandPages()).SeriesPage),
+  },
+  {
     path: 'cluster',
     key: 'c',
     title: 'nav.cluster',

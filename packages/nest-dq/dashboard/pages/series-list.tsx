@@ -14,10 +14,12 @@ import { useTypedText } from '../parts/typed-text.js';
 import { getData } from '../server/requests.js';
 import { now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
+import { route } from '../state/router.js';
 import { language, t } from '../words/language.js';
 import { count, duration, fromNow, fullTime, roundTime } from '../words/say.js';
 
 const FRESH = 10_000;
+const MINUTE = 60_000;
 /** Series in the first page. */
 const FIRST_PAGE = 100;
 const TONES = { completed: 'good', retrying: 'warn', dead: 'bad', failed: 'bad' } as const;
@@ -34,7 +36,6 @@ export function SeriesList() {
   );
   return (
     <section class="card" aria-label={t('series')}>
-      <h2>{t('series')}</h2>
       {error && <Failure error={error} />}
       <SeriesTable
         label={t('series')}
@@ -42,6 +43,21 @@ export function SeriesList() {
         empty={error ? '' : t(data ? 'series.none' : 'loading')}
         again={again}
       />
+    </section>
+  );
+}
+
+/** Those whose jobs are in the tube of the address; nothing if there are none. */
+export function TubeSeries() {
+  const tube = route.value.path[1];
+  const turn = Math.floor(now.value / MINUTE);
+  const { data, again } = useLoad((signal) => getData<SeriesWire>('series', {}, signal), [turn], 'series');
+  const rows = data?.filter((each) => each.tube === tube) ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <section class="card" aria-label={t('series')}>
+      <h2>{t('series')}</h2>
+      <SeriesTable label={t('series')} rows={rows} empty="" again={again} />
     </section>
   );
 }

@@ -3,12 +3,16 @@ import type { TubeWire } from '../../src/dashboard/wire.js';
 import { LimitButtons } from '../acts/limits-dialog.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { dueOf } from '../figures/due.js';
+import type { TubeHistory } from '../figures/history.js';
 import { isUnknownTube } from '../figures/unknown-tube.js';
 import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
+import { Figures, type Figure } from '../parts/figures.js';
+import { useHistories } from '../parts/histories.js';
 import { useLoad, type Loaded } from '../parts/load.js';
 import { HistorySpan, historySpan } from '../parts/history-span.js';
+import { onDemand } from '../parts/on-demand.js';
 import { AsOf, Old } from '../parts/old.js';
 import { Paused } from '../parts/paused.js';
 import { Problems } from '../parts/problems.js';
@@ -21,9 +25,11 @@ import { knownAt, live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { go, route } from '../state/router.js';
 import { t } from '../words/language.js';
+import { lateText, rateText } from '../words/late.js';
 import { limitsText } from '../words/limits.js';
-import { count, duration } from '../words/say.js';
+import { count, duration, fromNow, fullTime, time } from '../words/say.js';
 import { HistoryCharts } from './history-charts.js';
+import { onDemandPages } from './load-on-demand.js';
 
 /** Milliseconds between questions for a tube that the live state does not have. */
 const FRESH_MS = 5_000;
@@ -45,23 +51,14 @@ function useTube(tube: string): Loaded<TubeWire | undefined> {
   return { ...asked, data: { ...told, listed, overdue, retrying, oldestDue, overdueFor } };
 }
 
-/** A number of jobs, with a link to them if there are any. */
-function Linked({
-  of,
-  to,
-  isBad = false,
-}: {
-  readonly of: number | undefined;
-  readonly to: string;
-  readonly isBad?: boolean;
-}) {
-  if (!of) return <Amount of={of} />;
-  return (
-    <a class={isBad ? 'bad' : undefined} href={to}>
-      {count(of)}
-    </a>
-  );
-}
+/** Pages with the jobs of a tube. */
+const LISTS = [
+  { path: 'waiting', title: 'nav.waiting' },
+  { path: 'finished', title: 'nav.finished' },
+  { path: 'dead', title: 'nav.dead' },
+  { path: 'timeline', title: 'nav.timeline' },
+] as const;
+const TubeSeries = onDemand(async () => (await onDemandPages()).TubeSeries);
 
 /** One tube, with its history. */
 export function TubePage({ tube }: { readonly tube: string }) {
@@ -69,6 +66,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
   const { facts, processes: processesAsOf, tubes: counted } = live.value?.asOf ?? {};
   const counts = counted?.[tube];
   const old = (value: ComponentChildren) => <Old asOf={facts}>{value}</Old>;
+  const { data: histories } = useHistories();
   const { name: spanName, length } = historySpan(route.value.query['span']);
   const reportedAt = processesAsOf === undefined ? knownAt.value : Date.parse(processesAsOf);
   const processes = (live.value?.processes ?? []).flatMap(({ id, host, pid, tubes }) =>
@@ -91,68 +89,36 @@ export function TubePage({ tube }: { readonly tube: string }) {
       <div class="title">
         <h1 class="long">{tube}</h1>
         {data && old(<Paused paused={data.paused} />)}
-        {data && <TubeButtons tube={data} after={again} />}
-        {data && <LimitButtons tube={data} after={again} />}
-        <a class="button" href={hashOf(['waiting'], { tube })}>
-          {t('nav.waiting')}
-        </a>
-        <a class="button" href={hashOf(['finished'], { tube })}>
-          {t('nav.finished')}
-        </a>
-        <a class="button" href={hashOf(['dead'], { tube })}>
-          {t('nav.dead')}
-        </a>
-        <a class="button" href={hashOf(['timeline'], { tube })}>
-          {t('nav.timeline')}
-        </a>
+        <span class="apart">
+          {LISTS.map(({ path, title }) => (
+            <a key={path} href={hashOf([path], { tube })}>
+              {t(title)}
+            </a>
+          ))}
+        </span>
+        {data && (
+          <span class="acts end">
+            <TubeButtons tube={data} after={again} />
+            <LimitButtons tube={data} after={again} />
+          </span>
+        )}
       </div>
       {error && <Failure error={error} />}
       <Problems tube={tube} isOwnPage />
       {data && (
-        <div class="columns">
+        <>
           <section class="card" aria-label={t('tube.numbers')}>
-            <div class="card-head">
-              <h2>{t('tube.numbers')}</h2>
-              <AsOf at={facts ?? counts} />
-            </div>
-            <Facts
-              facts={[
-                [
-                  t('tube.waiting'),
-                  <Old asOf={counts}>
-                    <Amount of={data.waiting} />
-                  </Old>,
-                ],
-                [
-                  t('tube.retrying'),
-                  old(<Linked of={data.retrying} to={hashOf(['waiting'], { tube, state: 'retrying' })} />),
-                ],
-                [
-                  t('tube.due'),
-                  old(<Linked of={dueOf(data)} to={hashOf(['waiting'], { tube, state: 'due' })} />),
-                ],
-                [
-                  t('tube.running'),
-                  <Old asOf={counts}>
-                    <Amount of={data.running} />
-                  </Old>,
-                ],
-                [t('tube.dead'), old(<Linked of={data.dead} to={hashOf(['dead'], { tube })} isBad />)],
-                [t('tube.listed'), old(<Amount of={data.listed} />)],
-                [t('overdue'), data.overdue !== undefined && old(<Amount of={data.overdue} />)],
-                [t('overdue.since'), data.oldestDue && old(<Time at={data.oldestDue} relative />)],
-              ]}
-            />
+            {(facts ?? counts) !== undefined && <AsOf at={facts ?? counts} />}
+            <Figures figures={figuresOf(data, processes, histories?.byTube.get(tube))} />
           </section>
           <section class="card" aria-label={t('tube.runs')}>
-            <div class="card-head">
-              <h2>{t('tube.runs')}</h2>
-              <AsOf at={facts} />
-            </div>
+            {facts !== undefined && <AsOf at={facts} />}
             <Facts
+              inline
               facts={[
                 [t('tube.consumers'), old(count(data.consumers))],
                 [t('tube.watching'), <Old asOf={counts}>{count(data.watching)}</Old>],
+                [t('tube.listed'), old(<Amount of={data.listed} />)],
                 [t('tube.limits'), old(limitsText(data.limits))],
                 [
                   t('limits.changedUntil'),
@@ -175,10 +141,12 @@ export function TubePage({ tube }: { readonly tube: string }) {
               ]}
             />
           </section>
-        </div>
+        </>
       )}
+      <TubeSeries />
       <section class="rows" aria-label={t('nav.history')}>
         <div class="bar">
+          <h2>{t('nav.history')}</h2>
           <HistorySpan value={spanName} onChange={(span) => go(['tubes', tube], { span })} />
         </div>
         <HistoryCharts tube={tube} length={length} />
@@ -216,4 +184,60 @@ export function TubePage({ tube }: { readonly tube: string }) {
       </section>
     </>
   );
+}
+
+function Since({ at }: { readonly at: number }) {
+  return (
+    <span title={fullTime(at)}>
+      {t('status.since', { time: time(at) })}, {fromNow(at)}
+    </span>
+  );
+}
+
+/** The figures by which a tube is judged. */
+function figuresOf(
+  data: TubeWire,
+  processes: readonly { readonly concurrency: number }[],
+  history: TubeHistory | undefined,
+): Figure[] {
+  const { tube, waiting, retrying, running, dead, oldestDue } = data;
+  const { facts, tubes } = live.value?.asOf ?? {};
+  const counts = tubes?.[tube];
+  const problem = live.value?.problems.tubes.find((each) => each.tube === tube);
+  const slots = processes.reduce((sum, { concurrency }) => sum + concurrency, 0);
+  return [
+    {
+      name: t('tube.waiting'),
+      value: waiting,
+      href: hashOf(['waiting'], { tube }),
+      asOf: counts,
+      note: retrying ? (
+        <a href={hashOf(['waiting'], { tube, state: 'retrying' })}>
+          {t('tube.ofRetrying', { jobs: count(retrying) })}
+        </a>
+      ) : undefined,
+    },
+    {
+      name: t('tube.due'),
+      value: dueOf(data),
+      tone: problem?.level === 'failure' ? 'bad' : problem?.level === 'warning' ? 'warn' : undefined,
+      href: hashOf(['waiting'], { tube, state: 'due' }),
+      asOf: facts ?? counts,
+      note: oldestDue && <Since at={Date.parse(oldestDue)} />,
+    },
+    {
+      name: t('tube.running'),
+      value: running,
+      href: hashOf(['running']),
+      asOf: counts,
+      note: slots > 0 ? t('tube.slots', { slots: count(slots) }) : undefined,
+    },
+    { name: t('tube.dead'), value: dead, tone: 'bad', href: hashOf(['dead'], { tube }), asOf: facts },
+    { name: t('tubes.rate'), value: history && rateText(history.perMinute) },
+    {
+      name: t('tubes.p99'),
+      value: history && lateText(history.most),
+      note: history?.half === undefined ? undefined : `p50 ${lateText(history.half)}`,
+    },
+  ];
 }

@@ -1,21 +1,17 @@
-import type { LiveWire, TubeHistoriesWire, TubeWire } from '../../src/dashboard/wire.js';
+import type { LiveWire, TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
 import { dueOf } from '../figures/due.js';
-import { firstHourOf, shortHistoryFrom, tubeHistoryOf, type TubeHistory } from '../figures/history.js';
-import { spanOf, type Span } from '../figures/scales.js';
-import { offsetAt } from '../figures/times.js';
-import { zone } from '../figures/zone.js';
+import type { TubeHistory } from '../figures/history.js';
 import { Amount } from '../parts/amount.js';
 import { Failure } from '../parts/failure.js';
-import { useLoad } from '../parts/load.js';
+import { useHistories, type Histories } from '../parts/histories.js';
 import { Old } from '../parts/old.js';
 import { Paused } from '../parts/paused.js';
 import { Problems } from '../parts/problems.js';
 import { quietly } from '../parts/quietly.js';
 import { type Column, Table } from '../parts/table.js';
-import { getData } from '../server/requests.js';
-import { live, now } from '../state/live.js';
+import { live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { route } from '../state/router.js';
 import { t } from '../words/language.js';
@@ -23,14 +19,6 @@ import { lateText, rateText } from '../words/late.js';
 import { limitsText } from '../words/limits.js';
 import { count, fullTime, time } from '../words/say.js';
 import { TubePage } from './tube-page.js';
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const TWO_DAYS = 2 * 86_400_000;
-/** An hour each, from the first in which anything ran, or minutes in the first two hours of a history. */
-const MAX_BARS = 50;
-/** Shorter histories leave room on the left, or their first minute would be as wide as the chart. */
-const SHORTEST = 20 * MINUTE;
 
 /** One tube if the address names it, else all. */
 export function TubesPage() {
@@ -41,7 +29,7 @@ export function TubesPage() {
 function AllTubes() {
   const list = live.value?.tubes;
   const tubes = list?.tubes ?? [];
-  const { histories, error } = useHistories();
+  const { data: histories, error } = useHistories();
   const { facts, tubes: counts = {} } = live.value?.asOf ?? {};
   const counted = Object.values(counts).toSorted()[0];
   const inHistory = (cell: (told: TubeHistory) => string) => {
@@ -79,10 +67,14 @@ function AllTubes() {
           { head: t('tube.due'), number: true, cell: (each) => <Amount of={dueOf(each)} /> },
           { head: t('tube.running'), number: true, cell: ({ running }) => <Amount of={running} /> },
           { head: t('tube.dead'), number: true, cell: Dead },
-          { head: t('tube.rate'), number: true, cell: inHistory(({ perMinute }) => rateText(perMinute)) },
-          { head: t('tube.p50'), number: true, cell: inHistory(({ half }) => lateText(half)) },
-          { head: t('tube.p99'), number: true, cell: inHistory(({ most }) => lateText(most)) },
-          { head: t('tube.lateness'), cell: ({ tube }) => histories && <Spark {...histories} tube={tube} /> },
+          { head: t('tubes.rate'), number: true, cell: inHistory(({ perMinute }) => rateText(perMinute)) },
+          { head: t('tubes.p50'), number: true, cell: inHistory(({ half }) => lateText(half)) },
+          { head: t('tubes.p99'), number: true, cell: inHistory(({ most }) => lateText(most)) },
+          {
+            head: t('tubes.late'),
+            extra: true,
+            cell: ({ tube }) => histories && <Spark {...histories} tube={tube} />,
+          },
           { head: t('tube.consumers'), number: true, cell: Consumers },
           { head: t('tube.limits'), place: 'named', cell: ({ limits }) => limitsText(limits) },
           { head: t('acts'), quiet: true, cell: (tube) => <TubeButtons tube={tube} /> },
@@ -151,12 +143,6 @@ function Consumers({ consumers, waiting = 0, due = 0, retrying = 0 }: TubeWire) 
   return isMissed ? <span class="bad">{count(consumers)}</span> : <Amount of={consumers} />;
 }
 
-/** Histories of the tubes over two days. */
-interface Histories {
-  readonly span: Span;
-  readonly byTube: ReadonlyMap<string, TubeHistory>;
-}
-
 function Spark({ span, byTube, tube }: Histories & { readonly tube: string }) {
   const told = byTube.get(tube);
   if (!told || told.p99.every((value) => value === undefined)) return null;
@@ -165,23 +151,4 @@ function Spark({ span, byTube, tube }: Histories & { readonly tube: string }) {
     { name: t('tube.p50'), colour: 'series-0', values: told.p50 },
   ];
   return <LatenessChart label={t('history.lateness')} span={span} lines={lines} small />;
-}
-
-/** Read again each minute: one answer for all tubes. */
-function useHistories(): { readonly histories?: Histories | undefined; readonly error?: Error | undefined } {
-  const turn = Math.floor(now.value / MINUTE);
-  const { data: histories, error } = useLoad(
-    async (signal) => {
-      const told = await getData<TubeHistoriesWire>('history/tubes', {}, signal);
-      const end = now.peek();
-      const first = shortHistoryFrom(told);
-      const start = Math.min(first ?? firstHourOf(told) ?? end - TWO_DAYS, end - SHORTEST);
-      const step = first === undefined ? HOUR : MINUTE;
-      const span = spanOf(start, end, Math.min(MAX_BARS, Math.ceil((end - start) / step) + 1), offsetAt);
-      return { span, byTube: new Map(told.map((each) => [each.tube, tubeHistoryOf(each, span)])) };
-    },
-    [turn, zone.value],
-    'histories',
-  );
-  return { histories, error };
 }

@@ -1,21 +1,24 @@
-import { Fragment, type ComponentChildren } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { quietly } from './quietly.js';
 
 /** Names and values. Those without a value are left out. */
 export function Facts({
   facts,
+  inline,
 }: {
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  /** Side by side instead of one below the other. */
+  readonly inline?: boolean;
 }) {
   return (
-    <dl class="facts">
+    <dl class={inline ? 'facts inline' : 'facts'}>
       {facts
         .filter(([, value]) => value !== undefined && value !== null && value !== false)
         .map(([name, value]) => (
-          <Fragment key={name}>
+          <div key={name}>
             <dt>{name}</dt>
             <dd>{quietly(value)}</dd>
-          </Fragment>
+          </div>
         ))}
     </dl>
   );

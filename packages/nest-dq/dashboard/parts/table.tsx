@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Stands right, so that digits align. */
   readonly number?: boolean;
+  /** Left out where a window has little room: other columns say the same. */
+  readonly extra?: boolean;
   /** The head is for screen readers only. */
   readonly quiet?: boolean;
   /** The head is a control of its own, which a card does not repeat. */
@@ -54,8 +56,8 @@ function Rows<Row>({ label, columns, rows, keyOf, classOf, below }: TableProps<R
       <table role="table" aria-label={label} class={cards ? `cards${short ? ' short' : ''}` : undefined}>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ head, number, quiet }, i) => (
-              <th key={i} role="columnheader" scope="col" class={number ? 'number' : undefined}>
+            {columns.map(({ head, number, quiet, extra }, i) => (
+              <th key={i} role="columnheader" scope="col" class={classesOf({ number, extra })}>
                 {quiet ? <span class="unseen">{head}</span> : head}
               </th>
             ))}
@@ -65,11 +67,11 @@ function Rows<Row>({ label, columns, rows, keyOf, classOf, below }: TableProps<R
           {rows.map((row) => (
             <Fragment key={keyOf(row)}>
               <tr role="row" class={classOf?.(row)}>
-                {columns.map(({ head, cell, number, quiet, choice, place }, i) => (
+                {columns.map(({ head, cell, number, quiet, choice, extra, place }, i) => (
                   <td
                     key={i}
                     role="cell"
-                    class={classesOf({ number, quiet, pick: choice, [place ?? '']: true })}
+                    class={classesOf({ number, quiet, extra, pick: choice, [place ?? '']: true })}
                   >
                     {!quiet && !choice && (
                       <span class="head" aria-hidden="true">
