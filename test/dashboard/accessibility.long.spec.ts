@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { accessibilityFindings, browserSuite } from './browser.js';
+import { accessibilityFindings, browserSuite, openSettings } from './browser.js';
 import { PAGES, startBusyApp } from './busy-app.js';
 import { dashboardApps, ORDERS } from './dashboard-app.js';
 
@@ -19,7 +19,7 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     expect(findings).toEqual([]);
   }, 60_000);
 
-  it('the palette and the shortcuts have none', async () => {
+  it('the palette, the shortcuts and the settings have none', async () => {
     const app = await startBusyApp(start);
     const { page } = await browser.open(app.at('timeline'), { colorScheme });
     await page.getByRole('main').getByText('Problems').first().waitFor();
@@ -34,6 +34,9 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await openSettings(page);
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 

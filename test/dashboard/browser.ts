@@ -46,6 +46,12 @@ export function browserSuite(): BrowserSuite {
   };
 }
 
+/** Opens the dialog with theme, language and zone. */
+export async function openSettings(page: Page): Promise<void> {
+  await page.getByRole('navigation').locator('button[aria-haspopup]').click();
+  await page.getByRole('dialog').waitFor();
+}
+
 interface Finding {
   readonly rule: string;
   readonly where: string;

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { DelayedHandler } from 'nest-dq';
 import { eventually } from 'test-servers';
-import { accessibilityFindings, browserSuite } from './browser.js';
+import { accessibilityFindings, browserSuite, openSettings } from './browser.js';
 import { dashboardApps, ORDERS, type DashboardApp } from './dashboard-app.js';
 
 const TUBE = 'payment.collect';
@@ -84,6 +84,7 @@ it('shows how a job ended, with its result, and is reached from a search', async
   expect(await accessibilityFindings(page)).toEqual([]);
   await page.goto(app.at('job', { tube: TUBE, key: 'order-43' }));
   await main.getByText('its JSON has more than 1,000 characters').waitFor();
+  await openSettings(page);
   await page.getByRole('combobox', { name: 'Language' }).selectOption('zh');
   await main.getByText(/^于 .+ 在进程 .+ 中完成/).waitFor();
 }, 60_000);

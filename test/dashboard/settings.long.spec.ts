@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { accessibilityFindings, browserSuite } from './browser.js';
+import { accessibilityFindings, browserSuite, openSettings } from './browser.js';
 import { dashboardApps, ORDERS } from './dashboard-app.js';
 
 const browser = browserSuite();
@@ -22,12 +22,12 @@ describe('the theme', () => {
     const app = await start();
     const { page } = await browser.open(app.at('tubes'), { colorScheme: 'dark' });
     const theme = page.getByLabel('Theme');
-    await theme.waitFor();
+    await openSettings(page);
     expect(await ground(page)).toBeLessThan(50);
     await theme.selectOption('Light');
     expect(await ground(page)).toBeGreaterThan(200);
     await page.reload();
-    await theme.waitFor();
+    await openSettings(page);
     expect(await theme.inputValue()).toBe('light');
     expect(await ground(page)).toBeGreaterThan(200);
     await theme.selectOption('Dark');
@@ -50,24 +50,29 @@ describe('the zone', () => {
         .replace(/, \d{4}/, '');
     const cell = page.getByRole('cell').locator('time');
     await cell.getByText(textIn('Asia/Kolkata')).waitFor();
+    await openSettings(page);
     const zone = page.getByLabel('Times in');
     expect(await zone.locator('option').allTextContents()).toEqual([
       expect.stringMatching(/^Asia\/(Kolkata|Calcutta) \(GMT\+5:30\)$/),
       'UTC',
     ]);
+    await page.keyboard.press('Escape');
+    const navigation = page.getByRole('navigation');
     for (const name of ['Timeline', 'Tubes', 'History', 'Cluster', 'Waiting']) {
-      await page.getByRole('navigation').getByRole('link', { name }).click();
-      expect(await zone.isVisible()).toBe(true);
+      await navigation.getByRole('link', { name }).click();
+      await navigation.getByText(/^Times in: Asia/).waitFor();
     }
+    await openSettings(page);
     await zone.selectOption('UTC');
+    await page.keyboard.press('Escape');
+    await navigation.getByText('Times in: UTC').waitFor();
     await cell.getByText(textIn('UTC')).waitFor();
     await page.getByRole('combobox', { name: 'Time', exact: true }).selectOption('Custom…');
     await page.getByLabel('From').fill('2031-05-05T12:00:00');
     await page.getByLabel('From').press('Enter');
     await page.waitForURL(/2031-05-05T12%3A00%3A00/);
     await page.reload();
-    await page.getByLabel('Times in').waitFor();
-    expect(await page.getByLabel('Times in').inputValue()).toBe('utc');
+    await navigation.getByText('Times in: UTC').waitFor();
     expect(await page.getByLabel('From').inputValue()).toBe('2031-05-05T12:00');
   });
 
@@ -92,9 +97,17 @@ describe('the environment', () => {
       return getComputedStyle(document.documentElement).borderTopWidth as string;
     });
     expect(edge).toBe('3px');
+    const label = page.getByRole('navigation').getByText('production', { exact: true });
     for (const theme of ['Light', 'Dark']) {
+      await openSettings(page);
       await page.getByLabel('Theme').selectOption(theme);
       expect(await accessibilityFindings(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      expect(await accessibilityFindings(page)).toEqual([]);
+      const [red, green, blue] = await label.evaluate((element: any) =>
+        (globalThis as any).getComputedStyle(element).backgroundColor.match(/\d+/g).map(Number),
+      );
+      expect(red).toBeGreaterThan(2 * Math.max(green, blue));
     }
   });
 

@@ -1,4 +1,5 @@
 export { ShortcutsDialog } from '../keys/shortcuts-dialog.js';
+export { SettingsDialog } from '../parts/settings-dialog.js';
 export { ActsPage } from './acts-page.js';
 export { ClusterPage } from './cluster-page.js';
 export { DeadPage } from './dead-page.js';

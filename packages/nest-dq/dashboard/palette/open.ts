@@ -8,6 +8,11 @@ export function openPalette(): void {
   showDialog(createElement(Palette, {}));
 }
 
+/** Shows the viewer's settings. */
+export function openSettings(): void {
+  void askOnDemand(({ SettingsDialog }) => showDialog(createElement(SettingsDialog, {})));
+}
+
 /** Shows all shortcuts. */
 export function openShortcuts(): void {
   void askOnDemand(({ ShortcutsDialog }) => showDialog(createElement(ShortcutsDialog, {})));

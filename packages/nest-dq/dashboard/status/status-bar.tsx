@@ -50,7 +50,7 @@ export function StatusBar() {
   if (!first) return null;
   const others = entries.value.slice(1);
   return (
-    <section class="status" data-level={first.level} aria-label={t('status')}>
+    <section class="status" data-level={first.level} data-kind={first.kind} aria-label={t('status')}>
       <div class="first">
         <Line entry={first} isFirst />
         {others.length > 0 && (
