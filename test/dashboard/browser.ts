@@ -49,7 +49,7 @@ export function browserSuite(): BrowserSuite {
 /** Opens the dialog with theme, language and zone. */
 export async function openSettings(page: Page): Promise<void> {
   await page.getByRole('navigation').locator('button[aria-haspopup]').click();
-  await page.getByRole('dialog').waitFor();
+  await page.getByRole('dialog').getByRole('combobox').first().waitFor();
 }
 
 interface Finding {
