@@ -1,13 +1,16 @@
 import type { Arguments } from './arguments.js';
 import { instant } from './output.js';
 
-interface Range {
+/** A range of times; an end that wasn't given is undefined. */
+export interface TimeRange {
+  /** The first time in it. */
   readonly from: Date | undefined;
+  /** The first time after it. */
   readonly to: Date | undefined;
 }
 
 /** Returns the times of `--from` and `--to`. */
-export function rangeOf(args: Arguments, now: number): Range {
+export function rangeOf(args: Arguments, now: number): TimeRange {
   const [from, to] = [args.instant('from', now), args.instant('to', now)];
   if (from && to && to <= from)
     throw args.wrong(
@@ -17,7 +20,7 @@ export function rangeOf(args: Arguments, now: number): Range {
 }
 
 /** As `rangeOf`, for what has happened: `--from 5m` would be five minutes from now, and select nothing. */
-export function pastRangeOf(args: Arguments, now: number): Range {
+export function pastRangeOf(args: Arguments, now: number): TimeRange {
   const range = rangeOf(args, now);
   if (range.from && range.from.getTime() > now)
     throw args.wrong(
