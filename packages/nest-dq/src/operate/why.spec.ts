@@ -140,6 +140,16 @@ const CASES: [string, Partial<Facts>, string][] = [
     'The process that ran it has not been heard from since its lease expired at 2027-01-01T11:59:59.000Z; it runs again when a copy comes back.',
   ],
   [
+    'slots-full',
+    {
+      ...DUE,
+      trace: trace({ attempt: 1, left: true }),
+      copies: [copy('ready')],
+      slots: { slots: 4, running: 4 },
+    },
+    `${SINCE}, but all 4 slots of tube t are busy.`,
+  ],
+  [
     'held',
     { ...DUE, trace: trace({ holdEnd: NOW + 1 }), copies: [copy('ready')] },
     'Waiting for a run of the job it replaced to end.',

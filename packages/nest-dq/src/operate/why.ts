@@ -128,8 +128,10 @@ function byPause(facts: Facts): ExplanationReason | undefined {
   return paused && { because: 'paused', details: { ...dueSince(facts), tube, ...paused } };
 }
 
-function byLease({ now, trace }: Facts): ExplanationReason | undefined {
-  if (trace?.left) return { because: 'left', details: { leaseEndedAt: new Date(trace.leaseEnd) } };
+/** Once a copy has come back, it waits like any other due job. */
+function byLease({ now, trace, copies }: Facts): ExplanationReason | undefined {
+  if (trace?.left && copies.every(({ state }) => state !== 'ready'))
+    return { because: 'left', details: { leaseEndedAt: new Date(trace.leaseEnd) } };
   if (trace && trace.holdEnd > now) return { because: 'held', details: {} };
   return undefined;
 }
