@@ -153,6 +153,7 @@ describe('while Redis is down', () => {
     expect(stderr).toMatch(
       /^nest-dq: Redis unusable since .*connect ECONNREFUSED [^\n]* → start it, [^\n]*\n$/,
     );
+    expect(stderr).not.toContain('the act ended after');
   });
 
   it('explain still shows where the copies are', async () => {

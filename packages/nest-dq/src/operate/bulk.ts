@@ -146,7 +146,9 @@ function endedBy(thrown: unknown, progress: ActProgress): Error {
   if (!(thrown instanceof DqError)) return toError(thrown);
   const { done, failed, skipped, cursor } = progress;
   const goOn = cursor === undefined ? '' : ', and can resume from `progress.cursor`';
-  const message = `the act ended after ${done} done, ${failed} failed and ${skipped} skipped${goOn}: ${factOf(thrown)}`;
+  const ended = `the act ended after ${done} done, ${failed} failed and ${skipped} skipped${goOn}: `;
+  const hasBegun = cursor !== undefined || done + failed + skipped > 0;
+  const message = `${hasBegun ? ended : ''}${factOf(thrown)}`;
   return new DqError(thrown.code, message, {
     cause: thrown,
     indeterminate: thrown.indeterminate,
