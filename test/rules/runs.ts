@@ -1,5 +1,5 @@
 // Who runs a job: what the ledger says to claims, and of what a run tells it.
-import { contract, inRedisOnly, server, unit, type Rule } from './rule.js';
+import { contract, inMemoryOnly, inRedisOnly, server, unit, type Rule } from './rule.js';
 
 const NEXT_IN_MEMORY = 'Math.max(committed + 1, opened + 1, floor + 1, now)';
 const NEXT_IN_REDIS = 'max(record.committed + 1, record.opened + 1, record.floor + 1, now)';
@@ -209,6 +209,35 @@ export const RUNS: readonly Rule[] = [
         'is refused once the opened one is the job, whose copies are to stay',
         ['runs/runs.rule.ts', `if (later) return 'refused';`, ''],
         ['runs/complete.lua.ts', 'if later then return REFUSED end', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'The progress of a job is what its present run reported, and changes nothing else.',
+    mutants: [
+      ...inMemoryOnly(
+        'ledger-progress.spec.ts',
+        'is not shown once the lease is over, nor of the next attempt',
+        [
+          'runs/runs.rule.ts',
+          "if (record?.fence !== fence || record.state !== 'running') return;\n  record.progress",
+          "if (record?.state !== 'running') return;\n  record.progress",
+        ],
+      ),
+      ...contract(
+        'ledger-progress.spec.ts',
+        'is ignored unless the job is being run',
+        [
+          'runs/runs.rule.ts',
+          "if (record?.fence !== fence || record.state !== 'running') return;\n  record.progress",
+          'if (record?.fence !== fence) return;\n  record.progress',
+        ],
+        ['runs/progress.lua.ts', 'record.fence ~= fence or not isRunning(record)', 'record.fence ~= fence'],
+      ),
+      ...inRedisOnly(
+        'ledger-progress.spec.ts',
+        'changes nothing about the run, and stays when its lease is renewed',
+        ['runs/progress.lua.ts', ", 'KEEPTTL')", ')'],
       ),
     ],
   },
