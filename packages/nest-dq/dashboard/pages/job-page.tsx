@@ -1,9 +1,9 @@
 import type { ExplanationWire, JobRefWire } from '../../src/dashboard/wire.js';
+import { dueOf } from '../../src/operate/due.js';
 import { editPayload } from '../acts/edit-dialog.js';
 import { HELD_CASES } from '../acts/held.js';
 import { JobButtons } from '../acts/job-buttons.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
-import { dueOf } from '../figures/due.js';
 import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { CopyButton } from '../parts/copy-button.js';

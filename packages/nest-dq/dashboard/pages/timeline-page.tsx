@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { ForecastWire, LateTubesWire, TimelinesWire } from '../../src/dashboard/wire.js';
+import { dueOf } from '../../src/operate/due.js';
 import { ActButton } from '../acts/act-button.js';
 import { askOnDemand } from './load-on-demand.js';
 import { Bars } from '../charts/bars.js';
@@ -7,7 +8,6 @@ import { Legend } from '../charts/legend.js';
 import { drawnLine, type Overlay } from '../charts/overlay.js';
 import { highestOf, type Layer } from '../charts/stacked.js';
 import { Colours } from '../figures/colours.js';
-import { dueOf } from '../figures/due.js';
 import { barAt, capacityLine, clockChanges, spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { TubeWire } from '../../src/dashboard/wire.js';
+import { dueOf } from '../../src/operate/due.js';
 import { LimitButtons } from '../acts/limits-dialog.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
-import { dueOf } from '../figures/due.js';
 import type { TubeHistory } from '../figures/history.js';
 import { isUnknownTube } from '../figures/unknown-tube.js';
 import { Amount } from '../parts/amount.js';

@@ -1,7 +1,7 @@
 import type { LiveWire, TubeWire } from '../../src/dashboard/wire.js';
+import { dueOf } from '../../src/operate/due.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
-import { dueOf } from '../figures/due.js';
 import type { TubeHistory } from '../figures/history.js';
 import { Amount } from '../parts/amount.js';
 import { Failure } from '../parts/failure.js';

@@ -1,5 +1,5 @@
 import { t } from '../words/language.js';
-import { count, duration, minuteTime, percent, time } from '../words/say.js';
+import { count, duration, percent, time } from '../words/say.js';
 import { shortened } from '../words/shortened.js';
 import type { WordKey } from '../words/words.js';
 import type { ClusterProblemWire, Entry, TubeProblemWire } from './entries.js';
@@ -204,7 +204,7 @@ export function causeText(code: TubeProblemWire['code']): string {
 
 /** Details of the cause: who paused the tube, how much of a limit is used. Undefined if there are none. */
 export function detailText(problem: TubeProblemWire): string | undefined {
-  const { code, since, until, by, running, most, per, failed, runsFrom, runs, missedSince } = problem;
+  const { code, since, until, by, running, most, per, failed, runs, missedSince } = problem;
   const at = (text: string) => time(Date.parse(text));
   switch (code) {
     case 'paused':
@@ -226,7 +226,6 @@ export function detailText(problem: TubeProblemWire): string | undefined {
       return t('detail.failed', {
         percent: percent(failed!),
         runs: count(runs),
-        time: minuteTime(Date.parse(runsFrom!)),
       });
     case 'settling':
       return t('detail.settling');

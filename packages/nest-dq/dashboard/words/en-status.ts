@@ -130,7 +130,7 @@ export const enStatus = {
   'detail.used': '{running} of {most} in use',
   'detail.rate': '{most} per {per}',
   'detail.group': '{most} per group',
-  'detail.failed': '{percent} of {runs} runs since {time}',
+  'detail.failed': '{percent} of {runs} recent runs',
   'detail.settling': 'Redis was down',
   'detail.missed': 'should have run at {time}',
   'todo.paused': 'Resume when the jobs may run again.',

@@ -132,7 +132,7 @@ export const zhStatus: Readonly<Record<keyof typeof enStatus, string>> = {
   'detail.used': '已用 {running} / {most}',
   'detail.rate': '每 {per} 最多 {most} 次',
   'detail.group': '每组最多 {most} 个',
-  'detail.failed': '自 {time} 起 {runs} 次执行中 {percent}',
+  'detail.failed': '最近 {runs} 次执行中 {percent}',
   'detail.settling': 'Redis 刚刚恢复',
   'detail.missed': '本应在 {time} 执行',
   'todo.paused': '可以执行时请恢复。',

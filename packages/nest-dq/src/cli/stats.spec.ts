@@ -25,6 +25,12 @@ it('has a column of late jobs if a tube has some', () => {
   ]);
 });
 
+it('has a consumer if a process announces one, though none watches while all its slots are busy', () => {
+  const consumers = (more: Partial<TubeView>) => lines([{ ...view('a'), watching: 0, ...more }])[1];
+  expect(consumers({ consumers: 2 })).toMatch(/yes$/);
+  expect(consumers({ consumers: 0 })).toMatch(/NONE$/);
+});
+
 it('has a column of retried jobs if a tube has some', () => {
   const retried = { ...view('a'), retrying: 1_200 };
   expect(lines([retried, { ...view('b'), retrying: 0 }])).toEqual([

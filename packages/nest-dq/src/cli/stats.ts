@@ -11,6 +11,7 @@ import {
   table,
 } from 'nest-handlers/cli';
 import { isAnnouncement } from '../cluster/admission.js';
+import { dueOf } from '../operate/due.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError } from '../errors.js';
@@ -151,11 +152,11 @@ export function tubesTable(tubes: readonly TubeView[], marked?: string): Table {
   const isRetried = tubes.some(({ retrying = 0 }) => retrying > 0);
   const isLate = tubes.some(({ overdueFor = 0 }) => overdueFor >= LATE_MS);
   const rows = tubes.map((view): Cell[] => {
-    const { tube, waiting, due, running, dead, limits, retrying, overdueFor } = view;
+    const { tube, waiting, running, dead, limits, retrying, overdueFor } = view;
     return [
       tube === marked ? styled('bold', `▸ ${tube}`) : marked === undefined ? tube : `  ${tube}`,
       waiting ?? UNKNOWN,
-      due ?? UNKNOWN,
+      dueOf(view) ?? UNKNOWN,
       ...(isLate ? [lateCell(overdueFor)] : []),
       running ?? UNKNOWN,
       dead === undefined ? UNKNOWN : dead > 0 ? styled('yellow', dead) : dead,
@@ -183,10 +184,10 @@ function lateCell(overdueFor: number | undefined): Cell {
   return overdueFor >= LATE_MS ? styled('red', span(overdueFor)) : '';
 }
 
-/** Nobody reserves while Redis is away, so that alone doesn't mean that nobody consumes the tube. */
+/** Nobody reserves while Redis is away, or while all slots are busy, so that alone doesn't mean that nobody consumes the tube. */
 function consumersOf({ paused, watching, consumers, waiting = 0, due = 0 }: TubeView): Cell {
   if (paused) return styled('yellow', 'paused');
   if (watching === undefined || (watching === 0 && consumers === undefined)) return UNKNOWN;
-  if (watching > 0) return 'yes';
+  if (watching > 0 || (consumers ?? 0) > 0) return 'yes';
   return waiting + due > 0 ? styled('red', 'NONE') : 'NONE';
 }

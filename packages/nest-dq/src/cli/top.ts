@@ -11,6 +11,7 @@ import {
   table,
 } from 'nest-handlers/cli';
 import type { LedgerView } from '../ledger/ledger-view.js';
+import { dueOf } from '../operate/due.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
@@ -39,7 +40,8 @@ const MAX_SHOWN = 5;
 const ORDERS = {
   urgent: {
     key: 'u',
-    of: ({ due = 0, running = 0, waiting = 0 }: TubeView) => due * 1e12 + running * 1e6 + waiting,
+    of: ({ running = 0, waiting = 0, ...view }: TubeView) =>
+      (dueOf(view) ?? 0) * 1e12 + running * 1e6 + waiting,
   },
   late: { key: 'l', of: ({ overdueFor = 0 }: TubeView) => overdueFor },
   waiting: { key: 'w', of: ({ waiting = 0 }: TubeView) => waiting },

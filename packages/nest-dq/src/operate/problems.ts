@@ -5,6 +5,7 @@ import type { UnequalFacts } from '../fleet/unequal-settings.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import { unfitSettings, type UnfitSetting } from '../ledger/unfit-settings.js';
 import { awayCause, type AwayCause } from './away-cause.js';
+import { dueOf } from './due.js';
 import type { ProcessView } from './processes.js';
 import type { RecentRuns } from './recent-runs.js';
 import type { SeriesView } from './series-view.js';
@@ -120,9 +121,8 @@ export interface TubeProblem {
   readonly most?: number;
   /** Starts of a rate, at most `most` in this many ms. */
   readonly per?: number;
-  /** Failed share of the runs that ended since `runsFrom`: 0 to 1. Runs are counted in quarters of an hour: the first may have failed later. */
+  /** Failed share of the runs that ended in the last 15 to 30 minutes: 0 to 1. */
   readonly failed?: number;
-  readonly runsFrom?: Date;
   /** The number of these runs, and how many of them failed. */
   readonly runs?: number;
   readonly failedRuns?: number;
@@ -425,7 +425,6 @@ function failing({ tube }: TubeView, { runs }: ProblemFacts): Finding | undefine
     code: 'failing',
     level: 'warning',
     failed,
-    runsFrom: recent.from,
     runs: ended,
     failedRuns: recent.failed,
   };
@@ -457,11 +456,6 @@ function slotsOf({ tube }: TubeView, { processes, now }: ProblemFacts) {
     longRuns.filter(({ since }) => now - since.getTime() > STUCK_MS),
   );
   return { running, most, areFull: most > 0 && running >= most, areStuck: most > 0 && long.length >= most };
-}
-
-/** The list of what waits counts jobs; nodes count copies. Undefined if neither answered. */
-function dueOf({ overdue, due }: TubeView): number | undefined {
-  return overdue !== undefined && overdue > 0 ? overdue : (due ?? overdue);
 }
 
 /** By harm: first what never ends by itself, last what people have set so. */

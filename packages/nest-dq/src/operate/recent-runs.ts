@@ -3,8 +3,6 @@ import { ALL_TUBES, type History, QUARTER, quartersBetween } from '../fleet/hist
 
 /** How the runs of a tube ended lately: in the last whole quarter of an hour and the current one. */
 export interface RecentRuns {
-  /** Start of the first quarter. */
-  readonly from: Date;
   readonly completed: number;
   readonly failed: number;
 }
@@ -16,13 +14,11 @@ export async function recentRuns(history: History): Promise<Map<string, RecentRu
   const now = history.now() / MINUTE;
   const first = (Math.floor(now / QUARTER) - 1) * QUARTER;
   const quarters = await quartersBetween(history, first, now);
-  const from = new Date(first * MINUTE);
   const runs = new Map<string, RecentRuns>();
   for (const { tube, minute, counts } of quarters) {
     if (tube === ALL_TUBES || minute < first) continue;
     const { completed = 0, failed = 0 } = runs.get(tube) ?? {};
     const sum = {
-      from,
       completed: completed + (counts[PLACES.completed] ?? 0),
       failed: failed + (counts[PLACES.failed] ?? 0),
     };

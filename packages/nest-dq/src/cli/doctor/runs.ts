@@ -86,14 +86,13 @@ function checkProblem(problem: TubeProblem, now: number): Check[] {
   const tooLow = (flag: string) => `if that is too low: \`nest-dq limit ${tube} --${flag} N\``;
   switch (code) {
     case 'failing': {
-      const { failedRuns = 0, runs = 0, runsFrom } = problem;
-      const from = runsFrom ? ` since ${instant(runsFrom, now)}` : '';
+      const { failedRuns = 0, runs = 0 } = problem;
       const letters = dead > 0 ? `; ${counted(dead, 'dead letter')}` : '';
       const where = dead > 0 ? `dead groups ${tube}` : `jobs ${tube} --state retrying`;
       return [
         warning(
           tube,
-          `${grouped(failedRuns)} of ${counted(runs, 'run')} failed${from}${letters}`,
+          `${grouped(failedRuns)} of ${counted(runs, 'recent run')} failed${letters}`,
           `see why: \`nest-dq ${where}\`; to keep attempts until it is mended: \`nest-dq pause ${tube} --until 30m\``,
         ),
       ];

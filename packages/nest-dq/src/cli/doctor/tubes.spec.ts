@@ -44,3 +44,25 @@ it('what may be copies of dead letters is not late', async () => {
     { level: 'warning', fact: 'none of the application is running, and about 7 jobs in 1 tube, none due' },
   ]);
 });
+
+it('a tube whose slots are all busy is not one that nobody reserves from', async () => {
+  const ledger = { tube: () => ({ paused: async () => undefined }) } as unknown as Ledger;
+  const process = (running: number) =>
+    ({
+      id: 'a',
+      settings: { replicas: 3 },
+      tubes: [{ tube: 'legacy.import', running, concurrency: 2 }],
+    }) as unknown as ProcessRecord;
+  const checked = (running: number) =>
+    checkTubes([node(1)], '', {
+      now: 0,
+      processes: [process(running)],
+      ledger,
+      replicas: 3,
+      viewOf: () => undefined,
+      heardAt: () => 0,
+      lastRun: async () => undefined,
+    });
+  expect(await checked(2)).toMatchObject([{ level: 'ok', about: 'tubes' }]);
+  expect(await checked(1)).toMatchObject([{ level: 'warning', about: 'legacy.import' }]);
+});

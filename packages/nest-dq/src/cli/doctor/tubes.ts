@@ -67,7 +67,8 @@ export async function checkTubes(
     const of = ledger.tube(tube.name as StoredTube);
     const pause = await of.paused();
     const { holding } = tube;
-    const without = tube.name === WATCHED_BY_ALL ? [] : tube.unwatched;
+    const saysNothing = tube.name === WATCHED_BY_ALL || areSlotsFull(processes, about);
+    const without = saysNothing ? [] : tube.unwatched;
     const facts = { about, ...countsIn(viewOf(about), tube) };
     // Another program, such as a go-queue service, consumes it and announces nothing.
     if (without.length < holding.length) isNobodyThere = false;
@@ -97,6 +98,12 @@ export async function checkTubes(
       ? [ok('tubes', `${foundText(tubes)}, none without a consumer`)]
       : []),
   ];
+}
+
+/** Processes watch no node for a tube of which all their slots are busy: `checkRuns` reports that. */
+function areSlotsFull(processes: readonly ProcessRecord[], about: string): boolean {
+  const loads = processes.flatMap(({ tubes }) => tubes.filter((load) => load.tube === about));
+  return loads.length > 0 && loads.every(({ running, concurrency }) => running >= concurrency);
 }
 
 /** All that is known of the tubes while Redis can't be used. */
