@@ -102,6 +102,7 @@ function dimmed(
   const ofLedger: unknown[] = [
     t('tube.retrying'),
     t('tube.due'),
+    t('tube.running'),
     t('tube.dead'),
     t('tube.consumers'),
     t('tube.limits'),

@@ -87,6 +87,7 @@ function connect(): void {
 }
 
 function heard(state: LiveWire): void {
+  const nodesBefore = nodesAway(live.value);
   const wasLedgerAway = isLedgerAway(live.value);
   const wasAway = cutSince.value !== undefined || wasLedgerAway;
   setNow(state.now);
@@ -95,7 +96,7 @@ function heard(state: LiveWire): void {
   pause = FIRST_PAUSE_MS;
   uncut();
   openIn(LONGEST_SILENCE_MS, true);
-  if (wasAway && !isLedgerAway(state)) recovered.value++;
+  if ((wasAway && !isLedgerAway(state)) || nodesAway(state) < nodesBefore) recovered.value++;
   if (!wasLedgerAway && isLedgerAway(state)) fell.value++;
 }
 
@@ -124,6 +125,10 @@ function close(): void {
   uncut();
   source?.close();
   liveState.value = 'hidden';
+}
+
+function nodesAway(state: LiveWire | undefined): number {
+  return state?.nodes?.filter(({ up }) => !up).length ?? 0;
 }
 
 function isLedgerAway(state: LiveWire | undefined): boolean {

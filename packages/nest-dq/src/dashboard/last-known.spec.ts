@@ -60,7 +60,13 @@ describe('what is known', () => {
     expect(second.tubes!.tubes).toEqual([listed]);
     const later = { ...bare, waiting: 2, due: 9 };
     const third = keepKnown(second, state(THIRD, { tubes: tubes([later]) }));
-    expect(third.tubes!.tubes).toEqual([{ ...listed, waiting: 2, due: 4 }]);
+    expect(third.tubes!.tubes).toEqual([{ ...listed, waiting: 2, due: 4, overdue: 4 }]);
+  });
+
+  it('keeps what runs, which nodes hand out again', () => {
+    const first = keepKnown(undefined, state(FIRST, { tubes: tubes([{ ...MAIL, running: 4 }]) }));
+    const bare = { tube: 'mail', nodes: 3, waiting: 5, due: 4, running: 0 };
+    expect(keepKnown(first, state(SECOND, { tubes: tubes([bare]) })).tubes!.tubes[0]!.running).toBe(4);
   });
 
   it('keeps the counts of the nodes of a tube that they counted too slowly, with their age, and what the ledger says', () => {

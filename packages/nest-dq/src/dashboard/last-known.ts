@@ -92,9 +92,19 @@ function withFacts(tube: TubeWire, before: TubeWire): TubeWire {
     overdueFor,
     consumers,
   };
-  if (listed === 0 || before.due === undefined) return { ...facts, ...tube };
+  const known = { ...facts, ...tube, ...runningIn(tube, before) };
+  if (listed === 0 || before.due === undefined) return known;
   const cameDue = Math.max(0, (before.waiting ?? 0) - (tube.waiting ?? before.waiting ?? 0));
-  return { ...facts, ...tube, due: before.due + cameDue };
+  return {
+    ...known,
+    due: before.due + cameDue,
+    ...(overdue !== undefined && { overdue: overdue + cameDue }),
+  };
+}
+
+/** Handlers run on in an outage of the ledger, though nodes hand out their copies again. */
+function runningIn({ running }: TubeWire, before: TubeWire): Pick<TubeWire, 'running'> {
+  return before.running === undefined ? {} : { running: Math.max(running ?? 0, before.running) };
 }
 
 function nodesOf(

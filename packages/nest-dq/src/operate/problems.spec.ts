@@ -165,11 +165,14 @@ describe('problems of a cluster', () => {
     ]);
   });
 
-  it('adds fail since the node went that was one too many', () => {
+  it('adds fail since the node went that was one too many, and nothing runs since the last one', () => {
     const gone = 'connect ECONNREFUSED';
     const nodes = { 'a:1': gone, 'b:1': gone, 'c:1': gone };
     const nodesSince = { 'a:1': new Date(3), 'b:1': new Date(1), 'c:1': new Date(2) };
-    expect(ofHealth({ nodes, nodesSince })[0]).toMatchObject({ since: new Date(2) });
+    expect(ofHealth({ nodes: { ...nodes, 'a:1': 'up' }, nodesSince })[0]).toMatchObject({
+      since: new Date(2),
+    });
+    expect(ofHealth({ nodes, nodesSince })[0]).toMatchObject({ since: new Date(3) });
   });
 
   it('are processes that fell silent, for ten minutes, unless Redis was away', () => {

@@ -282,8 +282,10 @@ function nodeProblems({ health, minWritten, now, wall }: ProblemFacts): ClusterP
   const [total, up] = [nodes.length, nodes.length - away.length];
   if (up < minWritten) {
     const times = away.map(([node]) => sinceOf(node)).filter((each) => each !== undefined);
-    // Adds fail since the node went that was one too many.
-    const last = times.toSorted((a, b) => a.getTime() - b.getTime())[total - minWritten];
+    // Adds fail since the node went that was one too many; nothing runs since the last one went.
+    const last = times.toSorted((a, b) => a.getTime() - b.getTime())[
+      up === 0 ? total - 1 : total - minWritten
+    ];
     return [
       {
         code: 'too-few-nodes',
