@@ -248,6 +248,12 @@ it('shows what has run for longer than a second, where, since when, and how far 
   slow.job!.progress(0.4, 'page 12 of 30');
   await page.getByText('40% page 12 of 30').waitFor();
   expect(await bar.getAttribute('aria-valuetext')).toBe('40% page 12 of 30');
+  const { inspector } = app;
+  const present = inspector.processes.bind(inspector);
+  inspector.processes = async () =>
+    (await present()).map((each) => ({ ...each, toldAt: new Date(each.toldAt.getTime() - 20_000) }));
+  await row.getByText(/^silent since/).waitFor();
+  inspector.processes = present;
   expect(await accessibilityFindings(page)).toEqual([]);
   await row.getByRole('link', { name: key }).click();
   await page.getByRole('heading', { level: 1, name: key }).waitFor();

@@ -1,16 +1,14 @@
 import type { ProcessesWire } from '../../src/dashboard/wire.js';
 import { Badge } from '../parts/badge.js';
 import { AsOf } from '../parts/old.js';
+import { Silent } from '../parts/silent.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
-import { knownAt } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
-import { count, time } from '../words/say.js';
+import { count } from '../words/say.js';
 
 const MAX_TUBES = 20;
-/** A process reports every 5 s. */
-const SILENT_MS = 9_000;
 
 /** The processes of the cluster, and what they run. */
 export function Processes({
@@ -42,9 +40,7 @@ export function Processes({
                 </span>{' '}
                 {cluster} {elected && <Badge tone="accent">{t('process.elected')}</Badge>}{' '}
                 {!consumes && <Badge tone="calm">{t('process.produces')}</Badge>}{' '}
-                {knownAt.value - Date.parse(toldAt) > SILENT_MS && asOf === undefined && (
-                  <Badge tone="warn">{t('process.silent', { time: time(Date.parse(toldAt)) })}</Badge>
-                )}{' '}
+                {asOf === undefined && <Silent toldAt={toldAt} />}{' '}
                 {toRepair !== undefined && (
                   <Badge tone="warn">{t('process.repairs', { jobs: count(toRepair) })}</Badge>
                 )}

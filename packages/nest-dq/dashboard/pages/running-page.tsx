@@ -6,6 +6,7 @@ import { isProbablyStuck } from '../../src/operate/stuck.js';
 import { Badge } from '../parts/badge.js';
 import { useMeanRuns } from '../parts/mean-runs.js';
 import { AsOf } from '../parts/old.js';
+import { Silent } from '../parts/silent.js';
 import { Progress } from '../parts/progress.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -24,6 +25,8 @@ interface LongRun {
   readonly progress?: ExplanationWire['progress'];
   /** Machine and process id. */
   readonly process: string;
+  /** When its process was last heard of. */
+  readonly toldAt: string;
   /** Whether its tube has a series. */
   readonly recurs: boolean;
 }
@@ -80,7 +83,14 @@ export function RunningPage() {
                 </a>
               ),
             },
-            { head: t('process'), cell: ({ process }) => <span class="long">{process}</span> },
+            {
+              head: t('process'),
+              cell: ({ process, toldAt }) => (
+                <>
+                  <span class="long">{process}</span> {asOf === undefined && <Silent toldAt={toldAt} />}
+                </>
+              ),
+            },
             { head: t('job.attempt'), number: true, cell: ({ attempt }) => count(attempt) },
             { head: t('run.startedAt'), place: 'named', cell: ({ since }) => <Time at={since} /> },
             {
@@ -133,9 +143,9 @@ function askToAbort(run: LongRun): void {
 }
 
 function longRuns(processes: ProcessesWire): LongRun[] {
-  const runs = processes.flatMap(({ host, pid, tubes }) =>
+  const runs = processes.flatMap(({ host, pid, tubes, toldAt }) =>
     tubes.flatMap(({ tube, plan, longRuns: all }) =>
-      all.map((run) => ({ ...run, tube, process: `${host}:${pid}`, recurs: plan !== undefined })),
+      all.map((run) => ({ ...run, tube, process: `${host}:${pid}`, toldAt, recurs: plan !== undefined })),
     ),
   );
   return runs.toSorted((a, b) => Date.parse(a.since) - Date.parse(b.since));

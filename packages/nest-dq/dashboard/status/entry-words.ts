@@ -22,6 +22,7 @@ const DOCS = 'https://github.com/OWNER/nest-dq/blob/main/docs/';
 const NODE_UNFIT: readonly string[] = ['rejects', 'binlog', 'twin', 'lanes'];
 /** Causes whose remedy isn't to start the server. */
 const FIXES: readonly string[] = [
+  'silent',
   'unknown-host',
   'tls',
   'loading',

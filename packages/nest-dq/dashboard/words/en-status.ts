@@ -91,6 +91,7 @@ export const enStatus = {
   'away.lanes': 'it accepts no more connections',
   'away.other': 'unusable',
   'fix.unknown-host': 'Check its host name and DNS.',
+  'fix.silent': 'Check its machine, disk and network: it may hang. Restart it if it does.',
   'fix.tls': 'Check its certificate and the option `tls`.',
   'fix.loading': 'Wait until it has read its data.',
   'fix.denied': 'Check its password and permissions.',

@@ -93,6 +93,7 @@ export const zhStatus: Readonly<Record<keyof typeof enStatus, string>> = {
   'away.lanes': '不再接受新连接',
   'away.other': '不可用',
   'fix.unknown-host': '请检查主机名和 DNS。',
+  'fix.silent': '请检查其主机、磁盘和网络：它可能已停滞，必要时请重启。',
   'fix.tls': '请检查证书和 `tls` 选项。',
   'fix.loading': '请等待数据加载完成。',
   'fix.denied': '请检查密码和权限。',

@@ -314,6 +314,9 @@ describe('the problem of a tube', () => {
     const busy = { processes: [...load(5), ...load(5)] };
     expect(tubeProblem(late(), busy)).toMatchObject({ code: 'slots-full', running: 10, most: 10 });
     expect(tubeProblem(late({ watching: 0 }), busy)).toMatchObject({ code: 'slots-full' });
+    expect(tubeProblem(late({ watching: 0 }), { ...busy, settling: true })).toMatchObject({
+      code: 'slots-full',
+    });
     expect(tubeProblem(late(), { processes: load(4) })).toMatchObject({ code: 'behind' });
     const runs = (since: number) => Array.from({ length: 5 }, () => ({ since: new Date(since) }));
     const unlisted = tube({ due: 2, overdue: 0, overdueFor: 0 });

@@ -410,10 +410,10 @@ function unconsumed(tube: TubeView, facts: ProblemFacts): Finding | undefined {
   const { waiting = 0, consumers, watching, overdueFor = 0 } = tube;
   const due = dueOf(tube) ?? 0;
   if (consumers === undefined || watching !== 0 || waiting + due === 0) return undefined;
+  if (slotsOf(tube, facts).areFull) return undefined; // full processes watch no node
   if (settling) return overdueFor > SOON_MS ? { code: 'settling', level: 'note' } : undefined;
   if (consumers === 0)
     return { code: 'no-consumer', level: overdueFor >= LONG_UNCONSUMED_MS ? 'failure' : 'warning' };
-  if (slotsOf(tube, facts).areFull) return undefined; // full processes watch no node
   return overdueFor > SOON_MS ? { code: 'not-reserving', level: 'warning' } : undefined;
 }
 
