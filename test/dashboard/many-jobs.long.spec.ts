@@ -20,7 +20,11 @@ const A_LITTLE = 500;
 const PAGES = [
   { address: 'timeline', asks: ['timeline', 'timeline/late'], part: 'rect.tube' },
   { address: 'tubes', asks: ['history/tubes'], part: 'main tbody a' },
-  { address: `tubes/${ORDERS}`, asks: [`tubes/${ORDERS}`, 'history'], part: 'main dl' },
+  {
+    address: `tubes/${ORDERS}`,
+    asks: [`tubes/${ORDERS}`, 'history', 'history/tubes', 'series'],
+    part: 'main dl',
+  },
   { address: `waiting?tube=${ORDERS}`, asks: [`tubes/${ORDERS}/jobs`], part: 'main tbody a' },
   { address: 'waiting?key=none', asks: ['jobs'], part: 'main .empty' },
   { address: 'dead', asks: ['dead/groups'], part: 'main tbody a' },
