@@ -77,7 +77,7 @@ it('lists a job that is retried with its last error, which opens, and its tube l
   const { page } = await browser.open(app.at(`tubes/${TUBE}`));
   await page
     .getByRole('region', { name: 'Job counts' })
-    .getByRole('link', { name: '1', exact: true })
+    .getByRole('link', { name: 'of which retrying: 1' })
     .click();
   await page.waitForURL(/#\/waiting\?tube=payment\.collect&state=retrying$/);
   const error = page.getByRole('button', { name: /^RangeError: no answer from the provider/ });

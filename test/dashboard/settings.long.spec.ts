@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
 import type { Page } from 'playwright-core';
 import { accessibilityFindings, browserSuite, openSettings } from './browser.js';
 import { dashboardApps, ORDERS } from './dashboard-app.js';
@@ -90,7 +91,9 @@ describe('the environment', () => {
     for (const name of ['Timeline', 'Tubes', 'Dead letters', 'Cluster']) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('navigation').getByText('production', { exact: true }).waitFor();
-      expect(await page.title()).toMatch(new RegExp(`^production: ${name} ·`));
+      await eventually(`the title has ${name}`, async () =>
+        (await page.title()).startsWith(`production: ${name} ·`),
+      );
     }
     const edge = await page.evaluate(() => {
       const { document, getComputedStyle } = globalThis as any;

@@ -1,30 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { COLOURS, Colours } from './colours.js';
+import { COLOURS, coloursOf } from './colours.js';
 
 const NAMES = ['order.cancel', 'mail.send', 'trial.expire', 'invoice.remind', 'report.daily', 'cart.forget'];
+const MANY = Array.from({ length: COLOURS }, (_, i) => `tube-${i}`);
 
 describe('the colours of tubes', () => {
-  it('are the same for a name, whatever its place and whoever else is shown', () => {
-    const alone = NAMES.map((name) => new Colours().of([name]).get(name));
-    const colours = new Colours();
-    for (const [i, name] of NAMES.entries()) expect(colours.of([name]).get(name)).toBe(alone[i]);
-    const together = new Colours().of(NAMES);
-    expect(new Colours().of(NAMES.toReversed())).toEqual(together);
+  it.each([[NAMES], [MANY]])('are the same whoever else is shown, and in whatever order: %j', (all) => {
+    const together = coloursOf(all, all);
+    expect(coloursOf(all.toReversed(), all.toReversed())).toEqual(together);
+    for (const name of all) expect(coloursOf([name], all).get(name)).toBe(together.get(name));
   });
 
-  it('differ for those shown together', () => {
-    const many = Array.from({ length: COLOURS }, (_, i) => `tube-${i}`);
-    for (const names of [NAMES, many])
-      expect(new Set(new Colours().of(names).values()).size).toBe(names.length);
-    expect(new Set(new Colours().of([...many, 'one.more']).values()).size).toBe(COLOURS);
-  });
-
-  it('stay when others come and go', () => {
-    const colours = new Colours();
-    const first = colours.of(NAMES.slice(0, 3));
-    const all = colours.of(NAMES);
-    for (const [name, colour] of first) expect(all.get(name)).toBe(colour);
-    const last = colours.of(NAMES.slice(3));
-    for (const [name, colour] of last) expect(all.get(name)).toBe(colour);
+  it('differ for those shown together, as far as the palette goes', () => {
+    for (const names of [NAMES, MANY])
+      expect(new Set(coloursOf(names, names).values()).size).toBe(names.length);
+    const more = [...MANY, ...NAMES];
+    expect(new Set(coloursOf(NAMES, more).values()).size).toBe(NAMES.length);
+    expect(new Set(coloursOf(more, more).values()).size).toBe(COLOURS);
   });
 });

@@ -2,35 +2,28 @@
 export const COLOURS = 10;
 
 /**
- * Gives each tube a colour by its name, so that it has the same one in every chart and on every day. If two shown together would
- * share one, the second by name takes another, and keeps it while the page is open.
+ * Gives each tube a colour by its name. Two that would share one are told apart in the order of all known names, so that a tube has
+ * the same colour in every chart, whoever else is shown; only tubes beyond the palette may take another in a chart that they would
+ * share it in.
+ * @param shown The tubes of a chart.
+ * @param all All known tubes.
  */
-export class Colours {
-  private readonly known = new Map<string, number>();
+export function coloursOf(shown: readonly string[], all: readonly string[]): ReadonlyMap<string, number> {
+  const known = differing(new Set([...all, ...shown]), (name) => hashOf(name) % COLOURS);
+  return differing(shown, (name) => known.get(name)!);
+}
 
-  /** Returns a colour for each name, all different, as far as the palette goes. */
-  of(names: readonly string[]): ReadonlyMap<string, number> {
-    const colours = new Map<string, number>();
-    const used = new Set<number>();
-    const take = (name: string, colour: number) => {
-      colours.set(name, colour);
-      used.add(colour);
-      this.known.set(name, colour);
-    };
-    const sorted = names.toSorted((a, b) => (a < b ? -1 : 1));
-    // Those whose colour was seen before come first: it is not taken from them by a name that comes later.
-    for (const name of sorted) {
-      const colour = this.known.get(name);
-      if (colour !== undefined && !used.has(colour)) take(name, colour);
-    }
-    for (const name of sorted) {
-      if (colours.has(name)) continue;
-      let colour = hashOf(name) % COLOURS;
-      for (let tried = 0; used.has(colour) && tried < COLOURS; tried++) colour = (colour + 1) % COLOURS;
-      take(name, colour);
-    }
-    return colours;
+/** The preferred colour of each name, or the next one that no name before it has, as far as the palette goes. */
+function differing(names: Iterable<string>, preferred: (name: string) => number): Map<string, number> {
+  const colours = new Map<string, number>();
+  const used = new Set<number>();
+  for (const name of [...names].toSorted((a, b) => (a < b ? -1 : 1))) {
+    let colour = preferred(name);
+    for (let tried = 0; used.has(colour) && tried < COLOURS; tried++) colour = (colour + 1) % COLOURS;
+    colours.set(name, colour);
+    used.add(colour);
   }
+  return colours;
 }
 
 /** FNV-1a, with the bits mixed once more, since names often differ in their last letter only. */

@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { ForecastWire, LateTubesWire, TimelinesWire } from '../../src/dashboard/wire.js';
 import { dueOf } from '../../src/operate/due.js';
 import { ActButton } from '../acts/act-button.js';
@@ -7,7 +7,7 @@ import { Bars } from '../charts/bars.js';
 import { Legend } from '../charts/legend.js';
 import { drawnLine, type Overlay } from '../charts/overlay.js';
 import { highestOf, type Layer } from '../charts/stacked.js';
-import { Colours } from '../figures/colours.js';
+import { coloursOf } from '../figures/colours.js';
 import { barAt, capacityLine, clockChanges, spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
@@ -37,7 +37,6 @@ const NAMES = ['hour', 'day', 'month'] as const;
 const MAX_ZOOMED = 62;
 /** Tubes with a colour of their own. */
 const MAX_COLOURED = 6;
-const colours = new Colours();
 /** Milliseconds between two loads. */
 const FRESH_MS = 10_000;
 
@@ -70,6 +69,9 @@ export function TimelinePage() {
   const startOf = (bar: number) => span.edges[bar]!;
   const chosenBar = bar === undefined ? -1 : barAt(span, Date.parse(bar));
   const chosen = chosenBar < 0 ? undefined : chosenBar;
+  const chosenList = useRef<HTMLElement>(null);
+  // The list of a bar may begin below the window.
+  useEffect(() => chosenList.current?.scrollIntoView({ block: 'nearest' }), [bar]);
   const iso = (at: number) => new Date(at).toISOString();
   const spread = (each: string, first: number, last: number, jobs: number) =>
     askOnDemand(({ askSpread }) =>
@@ -142,7 +144,7 @@ export function TimelinePage() {
         )}
       </section>
       {chosen !== undefined && (
-        <section class="card" aria-label={tell(chosen)}>
+        <section ref={chosenList} class="card" aria-label={tell(chosen)}>
           <div class="card-head">
             <h2>{tell(chosen)}</h2>
             <button
@@ -284,7 +286,10 @@ async function loadCounts(tube: string | undefined, span: Span, signal: AbortSig
 }
 
 function layersOf({ tubes, rest }: Stack): Layer[] {
-  const colourOf = colours.of(tubes.map(({ tube }) => tube));
+  const colourOf = coloursOf(
+    tubes.map(({ tube }) => tube),
+    (live.value?.tubes?.tubes ?? []).map(({ tube }) => tube),
+  );
   const still = stillTubes();
   const layers = tubes.map(({ tube, counts }) => ({
     name: tube,

@@ -46,6 +46,7 @@ const CLUSTER_LINKS: Readonly<Record<ClusterProblemWire['code'], string>> = {
   'too-few-nodes': 'runbook.md#dqtoofewnodes',
   'refused-keys': 'security.md#to-change-keys',
   'lost-jobs': 'runbook.md#dqjobslost',
+  'no-process': 'runbook.md#dqnoconsumer',
   'silent-processes': 'processes.md',
   'node-down': 'runbook.md#dqnodedown',
   'ledger-unfit': 'production.md',
@@ -106,6 +107,16 @@ function clusterWords(problem: ClusterProblemWire): EntryWords {
       if (cause === 'silent') return { ...words, what: say('silent'), todo };
       const link = isUnfit ? `${DOCS}runbook.md#dqnodenotwell` : words.link;
       return { ...words, what: isUnfit ? say('unfit') : words.what, detail: reason, todo, link };
+    }
+    case 'silent-processes': {
+      const named = problem.processes.map(
+        ({ process, since }) => `${process} ${t('status.since', { time: time(Date.parse(since)) })}`,
+      );
+      const [first] = problem.processes;
+      if (named.length === 1)
+        return { ...words, what: t('problem.silent-processes.what', { processes: first!.process }) };
+      const { since: _since, ...rest } = words;
+      return { ...rest, what: t('problem.silent-processes.what', { processes: named.join(', ') }) };
     }
     case 'too-few-nodes': {
       const causes = [...new Set(problem.nodes.map(({ cause, reason = t(`away.${cause}`) }) => reason))];

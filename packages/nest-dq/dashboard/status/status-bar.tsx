@@ -67,6 +67,9 @@ export function StatusBar() {
       <ul id={id} hidden={!isOpen || others.length === 0}>
         {others.map((entry, i) => (
           <li key={i} data-level={entry.level}>
+            <span class="mark" aria-hidden="true">
+              {MARKS[entry.level]}
+            </span>
             <Line entry={entry} />
           </li>
         ))}
@@ -74,6 +77,8 @@ export function StatusBar() {
     </section>
   );
 }
+
+const MARKS = { failure: '✖', warning: '⚠', note: 'ⓘ' } as const;
 
 /** A problem: since when, its effect, what to do. Screen readers don't hear the seconds pass. */
 export function Line({ entry, isFirst }: { readonly entry: Entry; readonly isFirst?: boolean }) {

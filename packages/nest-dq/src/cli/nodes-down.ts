@@ -16,8 +16,11 @@ export async function viewsOfNodes(
 ): Promise<NodeView[]> {
   const [views, known = []] = await Promise.all([inspector.nodes(), processes]);
   return views.map(({ since: _own, ...view }) => {
-    const since = view.up ? undefined : awaySince(known, view.endpoint);
-    return since ? { ...view, since } : view;
+    if (view.up) return view;
+    const since = awaySince(known, view.endpoint);
+    // It was asked: a frozen server accepts a connection, and then says nothing.
+    const reason = view.reason === 'not connected yet' ? 'no answer yet' : view.reason;
+    return { ...view, ...(reason !== undefined && { reason }), ...(since && { since }) };
   });
 }
 

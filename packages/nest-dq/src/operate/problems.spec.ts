@@ -181,9 +181,29 @@ describe('problems of a cluster', () => {
     const processes = [process(1, 5_000), process(2, 9_500)];
     const gone = [process(3, 60_000), process(4, 600_000)];
     const found = (more: Partial<ProblemFacts>) => problemsOf(facts({ processes, gone, ...more })).cluster;
-    const silent = { code: 'silent-processes', level: 'warning', processes: ['web:2', 'web:3'] };
-    expect(found({})).toEqual([{ ...silent, since: new Date(NOW - 60_000) }]);
+    const silent = [
+      { process: 'web:2', since: new Date(NOW - 9_500) },
+      { process: 'web:3', since: new Date(NOW - 60_000) },
+    ];
+    expect(found({})).toEqual([
+      { code: 'silent-processes', level: 'warning', processes: silent, since: new Date(NOW - 9_500) },
+    ]);
     expect(found({ settling: true })).toEqual([]);
+  });
+
+  it('are one for all tubes if no process consumes any of them', () => {
+    const idle = tube({ waiting: 5, due: 2, watching: 0 });
+    const gone = [{ host: 'web', pid: 3, consumes: true, toldAt: new Date(7) }] as unknown as ProcessView[];
+    const found = (more: Partial<TubeView>, others: Partial<ProblemFacts> = {}) =>
+      problemsOf(facts({ tubes: { tubes: [{ ...idle, ...more }], more: false, away: [] }, gone, ...others }))
+        .cluster;
+    const none = { code: 'no-process', jobs: 7, due: 2, since: new Date(7) };
+    expect(found({})).toMatchObject([{ ...none, level: 'failure' }]);
+    expect(found({ due: 0 })).toMatchObject([{ level: 'warning', jobs: 5 }]);
+    expect(found({ watching: 1 })).toEqual([]);
+    expect(found({}, { settling: true })).toEqual([]);
+    const consuming = { consumes: true, toldAt: new Date(NOW), tubes: [] } as unknown as ProcessView;
+    expect(found({}, { processes: [consuming] })).toEqual([]);
   });
 
   it('come in the order of their severity', () => {

@@ -64,8 +64,10 @@ export type ClusterProblem = {
   /** Names of keys that mean other bytes in other processes. */
   | { readonly code: 'refused-keys'; readonly keys: readonly string[] }
   | { readonly code: 'lost-jobs'; readonly count: number; readonly tube?: string; readonly id?: string }
-  /** Processes that fell silent without a goodbye, as `host:pid`: killed, frozen, or cut off. */
-  | { readonly code: 'silent-processes'; readonly processes: readonly string[] }
+  /** No process consumes anything, and jobs wait. */
+  | { readonly code: 'no-process'; readonly jobs: number; readonly due: number }
+  /** Processes that fell silent without a goodbye, the last one first: killed, frozen, or cut off. */
+  | { readonly code: 'silent-processes'; readonly processes: readonly SilentProcess[] }
   /** Its jobs run from their copies on other nodes. */
   | ({ readonly code: 'node-down'; readonly up: number; readonly total: number } & AwayNode)
   /** Settings of the servers because of which jobs may run twice, each once. */
@@ -73,6 +75,14 @@ export type ClusterProblem = {
   | { readonly code: 'unreadable-jobs'; readonly count: number; readonly keys: readonly string[] }
   | { readonly code: 'unequal-settings'; readonly differences: readonly UnequalFacts[] }
 );
+
+/** A process that fell silent. */
+export interface SilentProcess {
+  /** `host:pid` */
+  readonly process: string;
+  /** When it was last heard of. */
+  readonly since: Date;
+}
 
 /** A node that can't be used, and why. */
 export interface AwayNode {
@@ -223,6 +233,7 @@ const RANKS: readonly ClusterProblem['code'][] = [
   'too-few-nodes',
   'other-ledger',
   'refused-keys',
+  'no-process',
   'lost-jobs',
   'silent-processes',
   'node-down',
@@ -318,14 +329,26 @@ function silentProcesses({ processes, gone, now, settling }: ProblemFacts): Clus
     return silentFor > SILENT_MS && silentFor < LONG_GONE_MS;
   });
   if (silent.length === 0) return [];
-  const since = new Date(Math.min(...silent.map(({ toldAt }) => toldAt.getTime())));
-  const names = silent.map(({ host, pid }) => `${host}:${pid}`);
-  return [{ code: 'silent-processes', level: 'warning', processes: names, since }];
+  const named = silent
+    .map(({ host, pid, toldAt }) => ({ process: `${host}:${pid}`, since: toldAt }))
+    .toSorted((a, b) => b.since.getTime() - a.since.getTime());
+  return [{ code: 'silent-processes', level: 'warning', processes: named, since: named[0]!.since }];
+}
+
+/** One cause for all tubes: the application isn't running. Another program that consumes tubes announces nothing. */
+function noProcess({ processes, gone, tubes, settling }: ProblemFacts): ClusterProblem[] {
+  if (settling || !processes || !tubes || processes.some(({ consumes }) => consumes)) return [];
+  const sum = (of: (tube: TubeView) => number) => tubes.tubes.reduce((total, tube) => total + of(tube), 0);
+  const due = sum((tube) => dueOf(tube) ?? 0);
+  const jobs = sum(({ waiting = 0 }) => waiting) + due;
+  if (jobs === 0 || sum(({ watching = 0 }) => watching) > 0) return [];
+  const since = gone.find(({ consumes }) => consumes)?.toldAt;
+  return [{ code: 'no-process', level: due > 0 ? 'failure' : 'warning', jobs, due, ...(since && { since }) }];
 }
 
 function otherProblems(facts: ProblemFacts): ClusterProblem[] {
   const { health, processes, unequal } = facts;
-  const problems: ClusterProblem[] = silentProcesses(facts);
+  const problems: ClusterProblem[] = [...noProcess(facts), ...silentProcesses(facts)];
   const { refusedKeys = [], unreadable, lost } = health ?? {};
   if (refusedKeys.length > 0) problems.push({ code: 'refused-keys', level: 'failure', keys: refusedKeys });
   // All processes find the same jobs.

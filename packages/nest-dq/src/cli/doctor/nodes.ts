@@ -131,9 +131,11 @@ export function checkNodes(
   { drained, now, awaySince, minWritten }: NodesElsewhere,
   clock: Clock,
 ): Check[] {
+  const areSomeUp = nodes.some(({ error }) => error === undefined);
+  const late = areSomeUp ? '; jobs whose primary copy is there run late, from another node' : '';
   return [
     ...nodes.flatMap((node) => [
-      ...checkNode(node, sinceText(awaySince(node.endpoint), now), clock),
+      ...checkNode(node, { since: sinceText(awaySince(node.endpoint), now), late }, clock),
       ...(drained.includes(node.endpoint) ? [isDrained(node.endpoint)] : []),
     ]),
     ...checkTogether(nodes, minWritten),
@@ -149,11 +151,15 @@ function sinceText(since: Date | undefined, now: number): string {
   return since ? `, for the application since ${instant(since, now)}` : '';
 }
 
-/** `since`: for how long processes have missed it, as the end of a sentence. */
-function checkNode(facts: NodeFacts, since: string, clock: Clock): Check[] {
+/** `since`: for how long processes have missed it, and `late`: what that means, each as the end of a sentence. */
+function checkNode(
+  facts: NodeFacts,
+  { since, late }: { readonly since: string; readonly late: string },
+  clock: Clock,
+): Check[] {
   const { endpoint, error, took, stats, later, validUntil } = facts;
   if (error !== undefined) {
-    const advice = `${adviceOn(facts)}; jobs whose primary copy is there run late, from another node`;
+    const advice = `${adviceOn(facts)}${late}`;
     const fact = error.startsWith('no answer') ? error : `no answer: ${error}`;
     return [failure(endpoint, fact + since, advice)];
   }
@@ -233,6 +239,8 @@ function checkTogether(nodes: readonly NodeFacts[], minWritten: number): Check[]
         'run three, on machines that do not fail together',
       ),
     );
+  } else if (servers === 0) {
+    checks.push(failure('nodes', 'none stores jobs', 'bring them back: nothing runs, and adds fail'));
   } else if (servers < minWritten) {
     checks.push(failure('nodes', fact, `bring back the others: adds fail until ${minWritten} do`));
   } else if (servers < nodes.length) {

@@ -108,7 +108,7 @@ it('processes that fell silent are one check', async () => {
     {
       level: 'warning',
       about: 'processes',
-      fact: `4 processes have been silent since ${SINCE}, without a goodbye: web:2, web:3, web:4, and 1 more`,
+      fact: `4 processes have fallen silent without a goodbye: web:2 since ${SINCE}, web:3 since ${SINCE}, web:4 since ${SINCE}, and 1 more`,
     },
   ]);
 });

@@ -68,12 +68,14 @@ export async function checkRuns(
 
 function checkSilent(problem: ClusterProblem, now: number): Check[] {
   if (problem.code !== 'silent-processes') return [];
-  const { processes, since } = problem;
-  const names = processes.slice(0, MAX_NAMED).join(', ');
+  const { processes } = problem;
+  const names = processes
+    .slice(0, MAX_NAMED)
+    .map(({ process, since }) => `${process} since ${instant(since, now)}`)
+    .join(', ');
   const more = processes.length > MAX_NAMED ? `, and ${processes.length - MAX_NAMED} more` : '';
   const [who, have] = processes.length > 1 ? ['processes', 'have'] : ['process', 'has'];
-  const from = since ? ` since ${instant(since, now)}` : '';
-  const fact = `${processes.length} ${who} ${have} been silent${from}, without a goodbye: ${names}${more}`;
+  const fact = `${processes.length} ${who} ${have} fallen silent without a goodbye: ${names}${more}`;
   const advice = 'killed, frozen, or cut off from Redis: check their machines and logs';
   return [warning(PROCESSES, fact, advice)];
 }
