@@ -1,4 +1,5 @@
 // Common code of the servers: the process may end and start again, and its place stays.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { places, type Place, type PortRange } from './place.js';
@@ -6,6 +7,8 @@ import { ServerProcess, type Exit } from './server-process.js';
 import { eventually } from './waiting.js';
 
 const START_LIMIT = 60_000;
+/** Milliseconds for the threads of a process to notice that they are to stop. */
+const FREEZE_LIMIT = 5_000;
 
 export abstract class Server {
   readonly host = '127.0.0.1';
@@ -42,11 +45,13 @@ export abstract class Server {
   }
 
   /**
-   * Stops all of the process until `thaw`: connections stay open, and nothing answers. Throws if it does not run. A thread
-   * that is at work may still end what it does, if the machine is busy.
+   * Stops all of the process until `thaw`: connections stay open, and nothing answers. Throws if it does not run. On Linux it has
+   * stopped when this returns; elsewhere a thread that is at work may still end what it does, if the machine is busy.
    */
   freeze(): void {
     this.signal('SIGSTOP');
+    const end = Date.now() + FREEZE_LIMIT;
+    while (!hasStopped(this.pid) && Date.now() < end);
   }
 
   /** Resumes a frozen process. Throws if it does not run. */
@@ -194,4 +199,19 @@ export async function startTogether<S extends Server>(
   }
   await Promise.all(free.map((place) => place.leave()));
   throw new Error(`no port for ${name}: all from ${range.first} to ${range.last} are taken`);
+}
+
+/** Whether no thread of a process runs, as Linux shows it; true elsewhere. */
+function hasStopped(pid: number): boolean {
+  const folder = `/proc/${pid}/task`;
+  if (!existsSync(folder)) return true;
+  return readdirSync(folder).every((thread) => {
+    try {
+      // The state follows the name, which may contain anything.
+      const stat = readFileSync(join(folder, thread, 'stat'), 'utf8');
+      return /^[TtZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+    } catch {
+      return true; // it has just ended
+    }
+  });
 }
