@@ -2,7 +2,7 @@
 export const COLOURS = 10;
 
 /**
- * Gives each tube a colour by its name. Two that would share one are told apart in the order of all known names, so that a tube has
+ * Gives each tube a colour by its name. Where two would share one, the second in the order of all known names takes the next, so that a tube has
  * the same colour in every chart, whoever else is shown; only tubes beyond the palette may take another in a chart that they would
  * share it in.
  * @param shown The tubes of a chart.
