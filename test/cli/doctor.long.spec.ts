@@ -63,7 +63,12 @@ describe('nest-dq doctor', () => {
     expect(code).toBe(2);
     expect(checks.map(({ about }) => about)).not.toContain('tubes');
     expect(checks).toContainEqual(
-      expect.objectContaining({ level: 'failure', about: 'nodes', fact: '0 of 2 store jobs' }),
+      expect.objectContaining({
+        level: 'failure',
+        about: 'nodes',
+        fact: '0 of 2 store jobs',
+        advice: 'bring them back: nothing runs, and adds fail',
+      }),
     );
   });
 

@@ -39,6 +39,23 @@ it('g and a letter lead to a page, and ? shows all shortcuts', async () => {
   await isOn(page, 'Cluster');
 });
 
+it('a shortcut works at once after a dialog with a field was closed, which still has the focus until the next frame', async () => {
+  const app = await start();
+  const { page } = await browser.open(app.at('timeline'));
+  await isOn(page, 'Timeline');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').getByRole('combobox').fill('order');
+  const target = await page.evaluate(() => {
+    const { document, KeyboardEvent } = globalThis as any;
+    document.querySelector('dialog').close();
+    const { activeElement } = document;
+    activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }));
+    return activeElement.tagName as string;
+  });
+  expect(target).toBe('INPUT');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+});
+
 it('j and k go through the rows of a list, Enter opens one, and x selects it', async () => {
   const app = await start();
   for (const key of ['a', 'b', 'c']) await app.addDead('no such mailbox', key);

@@ -53,6 +53,11 @@ function act(shortcut: Shortcut): boolean {
 
 const TYPED = 'textarea, select, [contenteditable], input:not([type="checkbox"])';
 
+/** A field of a dialog that has just been closed may have the focus until the browser renders again. */
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest(TYPED) !== null;
+  return (
+    target instanceof Element &&
+    target.closest(TYPED) !== null &&
+    target.closest('dialog:not([open])') === null
+  );
 }

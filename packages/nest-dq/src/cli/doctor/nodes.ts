@@ -240,7 +240,7 @@ function checkTogether(nodes: readonly NodeFacts[], minWritten: number): Check[]
       ),
     );
   } else if (servers === 0) {
-    checks.push(failure('nodes', 'none stores jobs', 'bring them back: nothing runs, and adds fail'));
+    checks.push(failure('nodes', fact, 'bring them back: nothing runs, and adds fail'));
   } else if (servers < minWritten) {
     checks.push(failure('nodes', fact, `bring back the others: adds fail until ${minWritten} do`));
   } else if (servers < nodes.length) {
