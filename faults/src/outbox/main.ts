@@ -35,6 +35,7 @@ const DIES_IN = 3;
 const { name, log: path, options, database, relays } = JSON.parse(process.argv[2]!) as OutboxArguments;
 const log = new LogWriter<Schedule>(path);
 const pool = new Pool({ connectionString: database, max: CONNECTIONS, application_name: name });
+pool.on('error', () => undefined); // an idle connection that the server ends; the next query has another one
 let batches = 0;
 
 const die = () => process.kill(process.pid, 'SIGKILL');
