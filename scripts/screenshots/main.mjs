@@ -50,7 +50,9 @@ try {
     for (const page of pages) await visit(page, hash, shows);
     await begin(shop);
     for (const [i, page] of pages.entries())
-      await take(page, `${name}-${wanted[i].name}`, () => page.getByText(says).first().waitFor());
+      await take(page, `${name}-${wanted[i].name}`, () =>
+        page.getByRole('region', { name: 'Status' }).getByText(says).first().waitFor(),
+      );
     await end(shop);
     for (const page of pages) await page.close();
   }
