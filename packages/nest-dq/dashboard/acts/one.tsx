@@ -9,7 +9,7 @@ import { t } from '../words/language.js';
 import type { WordKey } from '../words/words.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
 
-/** Does an act, and tells what it led to. Resolves with whether it succeeded. */
+/** Performs an act and shows its result. Resolves with whether it succeeded. */
 export async function doAct<Name extends keyof SingleActs>(
   name: Name,
   body: SingleActs[Name]['body'],

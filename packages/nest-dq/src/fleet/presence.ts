@@ -5,6 +5,8 @@ import type { LimitChange, LimitChanges } from './limit-changes.js';
 
 /** How often a process announces itself, and learns of the others, in ms. */
 export const ANNOUNCE_EVERY_MS = 5_000;
+/** A process that hasn't announced itself for this long may have been killed. */
+export const SILENT_AFTER_MS = 9_000;
 /** A process silent for this long is gone. Ledger time. */
 export const GONE_AFTER_MS = 15_000;
 /** The latest processes that ended without a goodbye are remembered: this many, while any process announces itself once a day. */

@@ -6,6 +6,7 @@ import type { CopyHeader } from '../copies/header.js';
 import type { PresentProcess, TubeLoad } from '../fleet/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { ExplainedJob } from './explanation.js';
+import { slotsIn } from './slots.js';
 import type { SlotFacts } from './why.js';
 
 /** The id of a job without a key, which contains the time. */
@@ -39,14 +40,15 @@ export function handlingOf(
 
 /** The slots of the tube in all processes, and how many of them are busy; undefined if none announced that it consumes the tube. */
 export function slotsOf(processes: readonly PresentProcess[], tube: string): SlotFacts | undefined {
-  const loads = processes.flatMap(({ record, at }) =>
-    record.tubes.filter((load) => load.tube === tube).map((load) => ({ ...load, at })),
-  );
+  const announced = processes.map(({ record, at }) => ({
+    tubes: record.tubes.map((load) => ({ ...load, at })),
+  }));
+  const { loads, slots, running } = slotsIn(announced, tube);
   if (loads.length === 0) return undefined;
   const starts = loads.flatMap(({ at, long }) => long.map(({ runFor }) => at - runFor));
   return {
-    slots: loads.reduce((sum, { concurrency }) => sum + concurrency, 0),
-    running: loads.reduce((sum, { running }) => sum + running, 0),
+    slots,
+    running,
     ...(starts.length > 0 && { oldestSince: Math.min(...starts) }),
   };
 }

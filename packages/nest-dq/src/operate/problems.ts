@@ -1,6 +1,7 @@
 // Finds the problems of a cluster, worst first, by the limits that `doctor` and the alerts have too. Codes and parameters only: the
 // page has the words.
 import type { DqHealthState } from '../health/health.js';
+import { SILENT_AFTER_MS } from '../fleet/presence.js';
 import type { UnequalFacts } from '../fleet/unequal-settings.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import { unfitSettings, type UnfitSetting } from '../ledger/unfit-settings.js';
@@ -9,6 +10,7 @@ import { dueOf } from './due.js';
 import type { ProcessView } from './processes.js';
 import type { RecentRuns } from './recent-runs.js';
 import type { SeriesView } from './series-view.js';
+import { slotsIn } from './slots.js';
 import type { TubeList, TubeView } from './tube-view.js';
 
 /** A pause is deliberate, so it is no problem until it looks forgotten. The alert uses the same limit. */
@@ -22,8 +24,6 @@ const FAILING_SHARE = 0.2;
 const FAILING_LEAST = 10;
 /** A slot that one run has had for this long keeps due jobs waiting. */
 const STUCK_MS = 60_000;
-/** A process announces itself every 5 s. */
-const SILENT_MS = 9_000;
 /** A process that is gone is a problem for this long: then its jobs have run elsewhere. */
 const LONG_GONE_MS = 600_000;
 /** The worst ones that are listed. */
@@ -326,7 +326,7 @@ function silentProcesses({ processes, gone, now, settling }: ProblemFacts): Clus
   if (settling) return [];
   const silent = [...(processes ?? []), ...gone].filter(({ toldAt }) => {
     const silentFor = now - toldAt.getTime();
-    return silentFor > SILENT_MS && silentFor < LONG_GONE_MS;
+    return silentFor > SILENT_AFTER_MS && silentFor < LONG_GONE_MS;
   });
   if (silent.length === 0) return [];
   const named = silent
@@ -474,13 +474,11 @@ function late(tube: TubeView, facts: ProblemFacts): Finding | undefined {
 
 /** The slots of a tube in all processes, and how many of them are in use. `areStuck`: each has been for a while. */
 function slotsOf({ tube }: TubeView, { processes, now }: ProblemFacts) {
-  const loads = (processes ?? []).flatMap((each) => each.tubes.filter((load) => load.tube === tube));
-  const sum = (name: 'running' | 'concurrency') => loads.reduce((total, load) => total + load[name], 0);
-  const [running, most] = [sum('running'), sum('concurrency')];
+  const { loads, running, slots: most, areFull } = slotsIn(processes ?? [], tube);
   const long = loads.flatMap(({ longRuns }) =>
     longRuns.filter(({ since }) => now - since.getTime() > STUCK_MS),
   );
-  return { running, most, areFull: most > 0 && running >= most, areStuck: most > 0 && long.length >= most };
+  return { running, most, areFull, areStuck: most > 0 && long.length >= most };
 }
 
 /** By harm: first what never ends by itself, last what people have set so. */

@@ -109,7 +109,7 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
       ...(isNobodyThere ? [] : checkProcesses(processes, given, answering)),
       ...checkPrefix(nodes, prefix, processes),
       ...tubes,
-      ...(await checkRuns(inspector, list, clock, now)),
+      ...(await checkRuns(inspector, { tubes: list, processes: views }, clock, now)),
       ...(isNobodyThere ? [] : await checkSeries(inspector, clock, now, explained)),
       ...(seal ? await checkKeys(nodes, { seal, ledger, cluster, waiting, clock }) : []),
     ]);

@@ -32,16 +32,15 @@ function checksOf({ tube = {}, load = {}, runs, meanRun, gone = [] }: Given) {
     ...tube,
   };
   const loads = [{ tube: 'mail', concurrency: 2, running: 0, held: 0, longRuns: [], ...load }];
+  const processes = [{ host: 'web', pid: 1, toldAt: new Date(NOW), tubes: loads } as unknown as ProcessView];
   const inspector = {
-    processes: async () => [
-      { host: 'web', pid: 1, toldAt: new Date(NOW), tubes: loads } as unknown as ProcessView,
-    ],
     goneProcesses: async () =>
       gone.map((pid) => ({ host: 'web', pid, toldAt: new Date(NOW - 120_000) }) as ProcessView),
     recentRuns: async () => new Map(runs ? [['mail', { completed: 0, failed: 0, ...runs }]] : []),
     historyOfTubes: async () => [{ tube: 'mail', ...(meanRun !== undefined && { meanRun }) }] as never,
   };
-  return checkRuns(inspector, { tubes: [view], more: false, away: [] }, new VirtualClock(), NOW);
+  const tubes = { tubes: [view], more: false, away: [] };
+  return checkRuns(inspector, { tubes, processes }, new VirtualClock(), NOW);
 }
 
 it('a tube that runs well has no check', async () => {

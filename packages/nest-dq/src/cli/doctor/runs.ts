@@ -1,6 +1,7 @@
 import { counted, grouped, instant, span } from 'nest-handlers/cli';
 import type { ClusterInspector } from '../../operate/inspector.js';
 import { type ClusterProblem, problemsOf, type TubeProblem } from '../../operate/problems.js';
+import type { ProcessView } from '../../operate/processes.js';
 import type { TubeList } from '../../operate/tube-view.js';
 import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
@@ -8,10 +9,10 @@ import { runningIn } from '../running.js';
 import { type Check, warning } from './check.js';
 import { PROCESSES } from './unwatched.js';
 
-/** Time limit for reading processes and history. */
+/** Time limit for reading silent processes and history. */
 const LIMIT_MS = 2_000;
 
-type Facts = Pick<ClusterInspector, 'processes' | 'goneProcesses' | 'recentRuns' | 'historyOfTubes'>;
+type Facts = Pick<ClusterInspector, 'goneProcesses' | 'recentRuns' | 'historyOfTubes'>;
 /** Processes named in one check. */
 const MAX_NAMED = 3;
 
@@ -22,19 +23,14 @@ const MAX_NAMED = 3;
  */
 export async function checkRuns(
   inspector: Facts,
-  tubes: TubeList,
+  { tubes, processes }: { readonly tubes: TubeList; readonly processes: readonly ProcessView[] },
   clock: Clock,
   now: number,
 ): Promise<Check[]> {
-  const asked = Promise.all([
-    inspector.processes(),
-    inspector.goneProcesses(),
-    inspector.recentRuns(),
-    inspector.historyOfTubes(),
-  ]);
+  const asked = Promise.all([inspector.goneProcesses(), inspector.recentRuns(), inspector.historyOfTubes()]);
   const known = await withinLimit(clock, LIMIT_MS, asked).catch(() => undefined);
   if (!known) return [warning('runs', 'could not be read', 'run this command again')];
-  const [processes, gone, runs, histories] = known;
+  const [gone, runs, histories] = known;
   const { cluster, tubes: problems } = problemsOf({
     now,
     wall: now,

@@ -4,6 +4,7 @@ import type { StoredTube } from '../../api/tube.js';
 import type { Ledger } from '../../ledger/ledger.js';
 import type { Pause } from '../../ledger/requests.js';
 import type { ProcessRecord } from '../../fleet/presence.js';
+import { slotsIn } from '../../operate/slots.js';
 import { countsOf, type TubeView } from '../../operate/tube-view.js';
 import { LONG_PAUSE_MS } from '../../operate/problems.js';
 import { ok, warning, type Check } from './check.js';
@@ -67,7 +68,8 @@ export async function checkTubes(
     const of = ledger.tube(tube.name as StoredTube);
     const pause = await of.paused();
     const { holding } = tube;
-    const saysNothing = tube.name === WATCHED_BY_ALL || areSlotsFull(processes, about);
+    // Full slots are reported by `checkRuns`.
+    const saysNothing = tube.name === WATCHED_BY_ALL || slotsIn(processes, about).areFull;
     const without = saysNothing ? [] : tube.unwatched;
     const facts = { about, ...countsIn(viewOf(about), tube) };
     // Another program, such as a go-queue service, consumes it and announces nothing.
@@ -98,12 +100,6 @@ export async function checkTubes(
       ? [ok('tubes', `${foundText(tubes)}, none without a consumer`)]
       : []),
   ];
-}
-
-/** Processes watch no node for a tube of which all their slots are busy: `checkRuns` reports that. */
-function areSlotsFull(processes: readonly ProcessRecord[], about: string): boolean {
-  const loads = processes.flatMap(({ tubes }) => tubes.filter((load) => load.tube === about));
-  return loads.length > 0 && loads.every(({ running, concurrency }) => running >= concurrency);
 }
 
 /** All that is known of the tubes while Redis can't be used. */
