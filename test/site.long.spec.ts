@@ -111,8 +111,10 @@ it('leads from the start page to the Chinese one', async () => {
 
 it('has the reference of every package with an API for applications', async () => {
   await page.goto(home);
-  await page.getByRole('button', { name: 'Reference' }).hover();
-  await page.getByRole('link', { name: 'nest-dq', exact: true }).last().click();
+  const menu = page.locator('.VPFlyout', { has: page.getByRole('button', { name: 'Reference' }) });
+  await menu.hover();
+  // The title of the page is a link of the same name.
+  await menu.getByRole('link', { name: 'nest-dq', exact: true }).click();
   await page.waitForURL(`${home}reference/index.html`);
   expect(await page.title()).toContain('nest-dq');
   for (const name of ['nest-kq', 'nest-handlers']) {
