@@ -1,4 +1,4 @@
-/** What a process announces of a tube that it consumes. */
+/** The slots of a tube in one process, as its heartbeat says. */
 interface Load {
   readonly tube: string;
   readonly concurrency: number;
